@@ -93,6 +93,8 @@ export function readStatusUnlessDead(id: string): Promise<string> {
 }
 
 export interface WireMessage {
+	readonly id: string;
+	readonly isReplaced?: boolean;
 	readonly role: string;
 	readonly content: unknown;
 	readonly toolCallId?: string;

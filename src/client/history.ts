@@ -28,10 +28,14 @@ export interface LoadOptions extends SignalOption {
 export interface LoadedSession extends EarlierMessages {
 	readonly session: Session;
 	readonly steered: ReadonlyMap<Message['id'], number>;
+	/** If the newest run is long, the message whose turn `followRun` reads first: give it this as `from`. */
+	readonly from?: string;
 }
 
 /** The default number of messages per page. */
 const pageLength = 100;
+/** The maximum number of pages of the newest run that are read to find its beginning. */
+const mostPages = 2;
 
 export function createHistoryMethods(http: Http, getSession: (id: string, options?: SignalOption) => Promise<Session>) {
 	const readPage = (id: string, query: string, signal: AbortSignal | undefined): Promise<EarlierMessages> =>
@@ -56,11 +60,16 @@ export function createHistoryMethods(http: Http, getSession: (id: string, option
 		id: string,
 		{ before, limit = pageLength, withReplaced = false, signal }: EarlierOptions = {},
 	): Promise<EarlierMessages> {
-		const { messages, cursor } = await readPage(id, toQuery({ order: 'desc', limit, cursor: before }), signal);
-		return { messages: messages.filter((message) => withReplaced || isCurrent(message)).reverse(), cursor };
+		const replaced = withReplaced ? undefined : false;
+		const query = toQuery({ order: 'desc', limit, cursor: before, replaced });
+		const { messages, cursor } = await readPage(id, query, signal);
+		return { messages: messages.reverse(), cursor };
 	}
 
-	/** Reads backwards from the newest message, until there are enough messages for display. */
+	/**
+	 * Reads backwards from the newest message, until there are enough messages for display. A run of more than two
+	 * pages is cut at a turn, so that the number of requests does not depend on its length.
+	 */
 	async function loadNewest(
 		session: Session,
 		{ newest, withEnded = false, signal }: LoadOptions & { readonly newest: number },
@@ -68,25 +77,42 @@ export function createHistoryMethods(http: Http, getSession: (id: string, option
 		const all: Message[] = [];
 		for (let before: string | undefined; ; ) {
 			const page = await listEarlier(session.id, { before, limit: newest, signal });
+			const { cursor } = page;
 			all.unshift(...page.messages);
-			const loaded = leaveRepeated(session, all, withEnded);
 			// Only a message of an earlier run shows where the newest run begins.
-			const isEnough = loaded.messages.length >= newest && all[0]?.runId !== session.run?.id;
-			if (page.cursor === undefined || isEnough) return { ...loaded, cursor: page.cursor };
-			before = page.cursor;
+			const isWhole = cursor === undefined || all[0]?.runId !== session.run?.id;
+			const isLong = !isWhole && all.length > mostPages * newest;
+			const cut = isLong ? all.findIndex(({ role }) => role === 'assistant') : -1;
+			if (isLong && withEnded && hasEnded(session)) return { session, messages: all, steered: new Map(), cursor };
+			if (cut !== -1) {
+				const { messages, steered } = leaveRepeated(session, all.slice(cut), withEnded);
+				return { session, messages: [...all.slice(0, cut), ...messages], steered, cursor, from: all[cut]?.id };
+			}
+			const loaded = { ...leaveRepeated(session, all, withEnded), cursor };
+			if (cursor === undefined || (isWhole && loaded.messages.length >= newest)) return loaded;
+			before = cursor;
 		}
+	}
+
+	/** Lists a page of messages, oldest first, from a message on. Includes replaced messages. */
+	async function listLater(
+		id: string,
+		{ from, limit = pageLength, signal }: SignalOption & { readonly from: string; readonly limit?: number },
+	): Promise<EarlierMessages> {
+		return readPage(id, toQuery({ limit, cursor: from }), signal);
 	}
 
 	return {
 		listMessages,
 		listEarlier,
+		listLater,
 
 		/**
 		 * Loads a session for display. Leaves out the answers and tool results of the newest run, because `followRun`
 		 * repeats them. Includes the input that began the run, and the messages that steered the run: `steered` has the
 		 * number of turns before each steering message. With `newest`, loads only about that many messages. Then
-		 * `listEarlier` with the `cursor` reads the earlier messages. With `withEnded`, a run that has ended is loaded
-		 * completely, so that it need not be followed.
+		 * `listEarlier` with the `cursor` reads the earlier messages, and `followRun` needs the `from`. With `withEnded`, a
+		 * run that has ended is loaded with its answers, so that it need not be followed.
 		 */
 		async loadSession(id: string, { newest, withEnded = false, signal }: LoadOptions = {}): Promise<LoadedSession> {
 			for (let session = await getSession(id, { signal }); ; ) {
@@ -108,11 +134,15 @@ function isCurrent({ isReplaced }: Message): boolean {
 	return isReplaced !== true;
 }
 
+function hasEnded({ run }: Session): boolean {
+	return run?.status !== 'running';
+}
+
 /** Leaves out those messages of the newest run that `followRun` repeats. With `withEnded`, only if the run is running. */
 function leaveRepeated(session: Session, all: readonly Message[], withEnded: boolean): LoadedSession {
 	const newest = session.run?.id;
 	const steered = new Map<string, number>();
-	if (withEnded && session.run?.status !== 'running') return { session, messages: [...all], steered };
+	if (withEnded && hasEnded(session)) return { session, messages: [...all], steered };
 	let turns = 0;
 	const messages = all.filter((message, index) => {
 		const { runId, role, isInput } = message;
@@ -152,8 +182,10 @@ export interface RunEnd {
 	readonly event: Extract<RunEvent, { type: 'done' | 'awaiting' | 'halted' | 'cancelled' | 'error' }>;
 }
 
+type EndedSession = Pick<LoadedSession, 'session' | 'messages' | 'cursor'>;
+
 /** Returns the end of the newest run of a session. Undefined if the run goes on, or if there is no run. */
-export function findRunEnd(loaded: Pick<LoadedSession, 'session' | 'messages'>): RunEnd | undefined {
+export function findRunEnd(loaded: EndedSession): RunEnd | undefined {
 	const { run } = loaded.session;
 	const event = run && toEnd(run, loaded);
 	return event && { runId: run.id, event };
@@ -161,13 +193,15 @@ export function findRunEnd(loaded: Pick<LoadedSession, 'session' | 'messages'>):
 
 function toEnd(
 	{ id, status, reason = '' }: NonNullable<Session['run']>,
-	{ session: { question, toolCalls, error }, messages }: Pick<LoadedSession, 'session' | 'messages'>,
+	{ session: { question, toolCalls, error }, messages, cursor }: EndedSession,
 ): RunEnd['event'] | undefined {
 	switch (status) {
 		case 'running':
 			return undefined;
-		case 'completed':
-			return { type: 'done', text: '', usage: sumRuns(messages).get(id) ?? {} };
+		case 'completed': {
+			const isWhole = cursor === undefined || messages[0]?.runId !== id;
+			return { type: 'done', text: '', usage: (isWhole && sumRuns(messages).get(id)) || {} };
+		}
 		case 'awaiting_user':
 		case 'awaiting_tools':
 			return { type: 'awaiting', status, question, toolCalls };

@@ -59,9 +59,9 @@ export function createSessionClient(options: ClientOptions = {}) {
 		});
 	}
 
-	function openEvents(id: string, lastEventId: string | undefined, signal: AbortSignal | undefined) {
+	function openEvents(id: string, lastEventId: string | undefined, signal?: AbortSignal, from?: string) {
 		const headers = { ...acceptEvents, ...(lastEventId && { 'last-event-id': lastEventId }) };
-		return http.open(toPath(id, 'events'), { headers, signal });
+		return http.open(`${toPath(id, 'events')}${toQuery({ from })}`, { headers, signal });
 	}
 
 	return {
@@ -107,13 +107,13 @@ export function createSessionClient(options: ClientOptions = {}) {
 		stepRun: (id: string, options?: SignalOption): RunEvents => begin(id, 'step', undefined, options),
 
 		/**
-		 * Reads the newest run from its start, or the events after a given event. There are no events if no run has
-		 * started, or if all events were read.
+		 * Reads the newest run from its start, or the events after a given event. `from` is the id of an assistant
+		 * message of the run: its turn is read first. There are no events if no run has started, or if all were read.
 		 */
 		followRun: (
 			id: string,
-			{ lastEventId, signal }: SignalOption & { readonly lastEventId?: string } = {},
-		): RunEvents => streamRun({ http, signal, lastEventId, follow: (last) => openEvents(id, last, signal) }),
+			{ lastEventId, from, signal }: SignalOption & { readonly lastEventId?: string; readonly from?: string } = {},
+		): RunEvents => streamRun({ http, signal, lastEventId, follow: (last) => openEvents(id, last, signal, from) }),
 
 		/** Changes the budget or the title of a session. A run that the budget stopped can then continue. */
 		changeSession(id: string, change: SessionChange, { signal }: SignalOption = {}): Promise<Session> {

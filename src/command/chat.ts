@@ -185,10 +185,10 @@ async function enter(chat: Chat, session: Session, isShown = false): Promise<boo
 	);
 	wait(chat, session);
 	if (!isShown) return true;
-	const { messages } = await chat.client.loadSession(session.id, { newest: 20 });
-	const last = messages.at(-1);
+	const { messages, from } = await chat.client.loadSession(session.id, { newest: 20 });
+	const last = messages.findLast(({ isInput }) => isInput === true);
 	if (last) print('dim', `\n› ${toText(last.content)}`);
-	const isDone = await show(chat, chat.client.followRun(session.id));
+	const isDone = await show(chat, chat.client.followRun(session.id, { from }));
 	wait(chat, await chat.client.getSession(session.id));
 	return isDone;
 }

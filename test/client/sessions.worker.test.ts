@@ -217,6 +217,33 @@ test('a session that is loaded and followed shows each message once', async () =
 	expect((await shown()).at(-1)).toBe('Then on Friday.');
 });
 
+test('a long run is loaded from one of its turns on, in as few requests as a short one', async () => {
+	const turns = Array.from({ length: 8 }, (_, n) => ({ ...call('echo', { text: `${n}` }), text: `T${n}.` }));
+	play('First.', ...turns, 'Over.');
+	let requests = 0;
+	const runlet = create({
+		fetch: (input, init) => {
+			requests++;
+			return ask(input, init);
+		},
+	});
+	const { id } = await runlet.createSession({ agent: 'scripted' });
+	for (const text of ['One', 'Two']) await Array.fromAsync(runlet.sendMessage(id, text));
+	requests = 0;
+	const { messages, from, cursor } = await runlet.loadSession(id, { newest: 2 });
+	const rest = readText(await Array.fromAsync(runlet.followRun(id, { from })));
+	expect(rest).toMatch(/^T\d\.(T\d\.)*Over\.$/);
+	expect(requests).toBe(5);
+	const shown = [...messages];
+	for (let before = cursor; before !== undefined; ) {
+		const page = await runlet.listEarlier(id, { before, limit: 5 });
+		shown.unshift(...page.messages);
+		before = page.cursor;
+	}
+	const texts = shown.filter(({ role }) => role !== 'tool').map(({ content }) => content);
+	expect([...texts, rest].join('')).toBe(`OneFirst.Two${turns.map(({ text }) => text).join('')}Over.`);
+});
+
 test('a client queues messages during a run, lists and removes them, and loads the messages that steered the run', async () => {
 	const gate = Promise.withResolvers<void>();
 	play(async () => {

@@ -360,10 +360,16 @@ export interface SessionApi {
 	continue(caller: Caller, how: Handling, operation?: 'step'): Promise<RpcResult<RunOutcome>>;
 	/**
 	 * Returns undefined if there is no run, or if the reader has already seen the run's end (`lastEventId`). With very
-	 * many readers of Runlet's own protocol, the session passes on the reader: call `relay` of the named object.
+	 * many readers of Runlet's own protocol, the session passes on the reader: call `relay` of the named object. Without
+	 * `lastEventId` they begin with the turn of the message at `turnOf`, if that is a turn of the newest run.
 	 */
 	events(caller: Caller, lastEventId: string | undefined, format: Format): Promise<RpcResult<Bytes | undefined>>;
-	events(caller: Caller, lastEventId: string | undefined): Promise<RpcResult<Bytes | PassedReader | undefined>>;
+	events(
+		caller: Caller,
+		lastEventId: string | undefined,
+		format?: Format,
+		turnOf?: number,
+	): Promise<RpcResult<Bytes | PassedReader | undefined>>;
 	/** The events for a reader whom a session has passed on. The object is a relay, in which no session is stored. */
 	relay(passed: PassedReader): Promise<RpcResult<Bytes>>;
 	/** The events of the current run for a relay. Throws `overloaded` if the run or the instance is another. */
@@ -426,6 +432,8 @@ export interface PageQuery {
 	readonly limit?: number;
 	/** The default is `asc`, oldest first. */
 	readonly order?: 'asc' | 'desc';
+	/** Whether replaced messages are included. They are by default. */
+	readonly replaced?: 'false';
 }
 
 export interface SessionNamespace {

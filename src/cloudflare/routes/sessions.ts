@@ -128,7 +128,7 @@ export const sessionRoutes = [
 	mount(messages.stepRun, (c) => run(c, (one) => one.continue(findCaller(c), readHandling(c), 'step'))),
 	mount(messages.followRun, async (c) => {
 		const events = await askEvents(c, findSessionId(c), (one) =>
-			one.events(findCallerOrAdmin(c), c.req.header('last-event-id')),
+			one.events(findCallerOrAdmin(c), c.req.header('last-event-id'), undefined, c.req.valid('query').from),
 		);
 		return events === undefined ? c.body(null, 204) : toEventStream(events);
 	}),

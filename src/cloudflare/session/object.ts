@@ -263,12 +263,17 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	events(caller: Caller, lastEventId: string | undefined, format: Format): Promise<RpcResult<Bytes | undefined>>;
-	events(caller: Caller, lastEventId: string | undefined): Promise<RpcResult<Bytes | PassedReader | undefined>>;
-	events(caller: Caller, lastEventId: string | undefined, format?: Format) {
+	events(
+		caller: Caller,
+		lastEventId: string | undefined,
+		format?: Format,
+		turnOf?: number,
+	): Promise<RpcResult<Bytes | PassedReader | undefined>>;
+	events(caller: Caller, lastEventId: string | undefined, format?: Format, turnOf?: number) {
 		return this.#lifecycle.enter(caller, mayRead, ({ lease, isOperator }) => {
 			const { live, boot } = this.#runner;
 			const { join } = this.#inbox;
-			return streamEvents(this.#store, live, lastEventId, { format, lease, isOperator, join, boot });
+			return streamEvents(this.#store, live, lastEventId, { format, turnOf, lease, isOperator, join, boot });
 		});
 	}
 

@@ -210,6 +210,8 @@ const about = {
 	isCut: v.optional(described(v.boolean(), 'The content is cut. Get the message by its id to read all of it.')),
 	isReplaced: v.optional(described(v.boolean(), 'An edit or a regeneration replaced this message. No model sees it.')),
 	isInput: v.optional(described(v.boolean(), 'The message came with a request.')),
+	replaces: v.optional(described(v.string(), 'The id of the earlier version of this message.')),
+	version: v.optional(described(v.number(), 'Which version of the message it is, from 2.')),
 	feedback: v.optional(described(feedback, 'Only on the last message of a rated run.')),
 	createdAt: time,
 };

@@ -71,3 +71,45 @@ test('refuses to replace anything other than a person’s current message, and c
 	expect(await readHistory(id)).toEqual(before);
 	expect(first).not.toBe(second);
 });
+
+test('names the earlier version of a message, and counts its versions', async () => {
+	const { id, first, second } = await talk();
+	play('B2', 'B3', 'C1');
+	await allEvents(await replace(id, second));
+	const newer = String((await readHistory(id)).at(-2)?.id);
+	await allEvents(await replace(id, newer, { text: 'B, please' }));
+	const history = await readHistory(id);
+	expect(history.filter(({ role }) => role === 'user').map(({ replaces, version }) => [replaces, version])).toEqual([
+		[undefined, undefined],
+		[undefined, undefined],
+		[second, 2],
+		[newer, 3],
+	]);
+	await allEvents(await replace(id, first, { text: 'C' }));
+	expect((await readHistory(id)).at(-2)).toMatchObject({ replaces: first, version: 2 });
+});
+
+test('leaves out the replaced messages if a reader asks for that', async () => {
+	const { id, first } = await talk();
+	play('C1');
+	await allEvents(await replace(id, first, { text: 'C' }));
+	const page = await (await request(`/v1/sessions/${id}/messages?replaced=false&limit=2&order=desc`)).json();
+	expect(page).toEqual({
+		messages: [expect.objectContaining({ content: 'C1' }), expect.objectContaining({ content: 'C' })],
+	});
+});
+
+test('forks a replaced message into a session that goes on from there', async () => {
+	const { id, first, second } = await talk();
+	play('B2', 'C1');
+	await allEvents(await replace(id, second, { text: 'B, please' }));
+	await allEvents(await replace(id, first, { text: 'C' }));
+	const history = await readHistory(id);
+	const old = await runlet.forkSession(id, { at: String(history[3]?.id) });
+	expect(toTexts(await readHistory(old.id))).toEqual(['A', 'A1', 'B', 'B1']);
+	const later = await runlet.forkSession(id, { at: String(history[5]?.id) });
+	expect(toTexts(await readHistory(later.id))).toEqual(['A', 'A1', 'old B', 'old B1', 'B, please', 'B2']);
+	const { requests } = play('D1');
+	await allEvents(await send(old.id, 'D'));
+	expect(requests[0]?.messages.map(({ content }) => content)).toEqual(['A', 'A1', 'B', 'B1', 'D']);
+});

@@ -292,6 +292,12 @@ export class RunLog {
 		return this.#changed.promise;
 	}
 
+	/** Returns where a turn begins. `iteration` is the number of the model's turn; without it, the run's start. */
+	findTurn(iteration = 0): EventId {
+		const isBefore = (event: RunEvent) => event.type === 'step' && event.iteration < iteration;
+		return { ...toStart(this.run), turn: this.#events.filter(isBefore).length };
+	}
+
 	cursor(seen: EventId = toStart(this.run)): Cursor {
 		return { seen, index: 0, at: toStart(this.run), version: this.#version, passed: 0, shown: 0 };
 	}

@@ -298,6 +298,8 @@ interface Following extends Pick<Handling, 'format'>, Pick<Principal, 'lease' | 
 	readonly protocol?: ProtocolContext;
 	/** The instance of the session's object. */
 	readonly boot: string;
+	/** The place of a message of the newest run. A reader without a position begins with the turn of the message. */
+	readonly turnOf?: number;
 }
 
 /**
@@ -308,7 +310,7 @@ export function streamEvents(
 	store: SessionStore,
 	live: LiveRun | undefined,
 	lastEventId: string | undefined,
-	{ format, lease, join, isOperator, protocol: context, boot }: Following,
+	{ format, turnOf, lease, join, isOperator, protocol: context, boot }: Following,
 ): Bytes | PassedReader | undefined {
 	const newest = store.runs.get();
 	const place = lastEventId && join ? parseTreeId(lastEventId.trim()) : undefined;
@@ -316,10 +318,12 @@ export function streamEvents(
 	if (newest === undefined) return undefined;
 	if (seen !== undefined && (seen.run < 1 || seen.run > newest.n)) throw createNoSuchEvent();
 	// A reader at the end of a run continues with the next run, if any.
-	const from = seen === undefined ? toStart(newest.n) : isEnd(seen) ? toStart(seen.run + 1) : seen;
-	if (from.run > newest.n) return undefined;
+	const next = seen === undefined ? toStart(newest.n) : isEnd(seen) ? toStart(seen.run + 1) : seen;
+	if (next.run > newest.n) return undefined;
 	const protocol = createProtocol(format, context);
-	const log = live?.record.n === from.run ? live.log : createPastLog(store, from.run);
+	const log = live?.record.n === next.run ? live.log : createPastLog(store, next.run);
+	const begins = seen === undefined && turnOf !== undefined ? store.messages.get(turnOf) : undefined;
+	const from = begins?.run === next.run ? log.findTurn(begins.turn?.iteration) : next;
 	// A parent gets complete errors, and filters them for its own readers.
 	const reader = { isOperator: isOperator || format?.type === 'lines', id: store.runs.get(from.run)?.id };
 	const isOwn = format === undefined && join === undefined;

@@ -15,7 +15,7 @@ import type { SessionFiles } from '../files/session-files.ts';
 import { pieceLength, toPieceStream } from '../inbox/pieces.ts';
 import type { Authorization } from '../inbox/transaction.ts';
 import type { Inbound } from '../store/inbound.ts';
-import { type MessageRecord, messageStride, toTurnPlace } from '../store/messages.ts';
+import { type MessagePage, type MessageRecord, messageStride, toTurnPlace } from '../store/messages.ts';
 import type { RunEnd, RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import { showFeedback, showMessage } from './show.ts';
@@ -66,11 +66,28 @@ export function exportStream(options: ExportOptions): ReadableStream<Uint8Array>
 /** Returns the place after the last message of an export. Throws `invalid_request` for an unknown message. */
 function findEnd({ store, at }: ExportOptions): number {
 	if (at === undefined) return store.messages.nextPlace();
-	const last = store.messages.get(at);
-	if (last !== undefined && last.isReplaced !== true) return toTurnPlace(at) + messageStride;
-	const why = last === undefined ? 'no such message' : 'this message was replaced';
-	const what = `${why}. Give the id of one that GET /v1/sessions/:id/messages shows.`;
+	if (store.messages.get(at) !== undefined) return toTurnPlace(at) + messageStride;
+	const what = 'no such message. Give the id of one that GET /v1/sessions/:id/messages shows.';
 	throw createFieldError('invalid_request', 'at', what);
+}
+
+/** Returns whether a message was replaced before the end of an export, which is as the session was then. */
+function createReplacedCheck({ messages }: SessionStore, end: number): (record: MessageRecord) => boolean {
+	let edits: readonly MessageRecord[] | undefined;
+	const findEdits = () => {
+		const found: MessageRecord[] = [];
+		for (let from: number | undefined = 0; from !== undefined; ) {
+			const { records, next }: MessagePage = messages.page({ from, to: end, limit: atOnce, bytes: pieceLength });
+			found.push(...records.filter(({ replaces }) => replaces !== undefined));
+			from = next;
+		}
+		return found;
+	};
+	return ({ seq, run, isReplaced }) => {
+		if (isReplaced !== true) return false;
+		edits ??= findEdits();
+		return edits.some((edit) => run < edit.run && seq >= toTurnPlace(edit.replaces ?? edit.seq));
+	};
 }
 
 /** Where an export is: what it exports, and the last record that came. Without `list` it is at its beginning. */
@@ -93,6 +110,12 @@ type Lists = {
 /** Lists the records of each list behind a place. */
 function listRecords({ store, files }: ExportOptions, { end, lastRun }: Position): Lists {
 	const cutRun = store.messages.page({ from: end, limit: 1 }).records[0]?.run;
+	const isReplaced = createReplacedCheck(store, end);
+	/** A message that was replaced only after the end of the export is in the conversation there. */
+	const toCurrent = (record: MessageRecord): MessageRecord =>
+		cutRun === undefined || record.isReplaced !== true || isReplaced(record)
+			? record
+			: { ...record, isReplaced: undefined, isRestated: undefined };
 	let known: RunRecord | undefined;
 	/** The id of a run, if the run is in the export. */
 	const findRunId = (n: number): string | undefined => {
@@ -141,7 +164,7 @@ function listRecords({ store, files }: ExportOptions, { end, lastRun }: Position
 			for (let from: number | undefined = after === undefined ? 0 : toNumber(after) + 1; from !== undefined; ) {
 				const { records, next } = store.messages.page({ from, to: end, limit: atOnce, bytes: pieceLength });
 				for (const record of records)
-					yield [toMessage(store.messages.whole(record), findRunId(record.run)), record.seq];
+					yield [toMessage(toCurrent(store.messages.whole(record)), findRunId(record.run)), record.seq];
 				from = next;
 			}
 		},

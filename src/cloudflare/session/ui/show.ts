@@ -87,9 +87,18 @@ function toShown(error: Extract<TerminalEvent, { readonly type: 'error' }>, read
 }
 
 /** Shows a page of the history. `cursor` is the place of the next page. */
-export function showMessages(store: SessionStore, { cursor, limit = 100, order }: PageQuery, words: ToolWords) {
+export function showMessages(
+	store: SessionStore,
+	{ cursor, limit = 100, order, replaced }: PageQuery,
+	words: ToolWords,
+) {
 	const place = order === 'desc' ? { to: cursor, isBackward: true } : { from: cursor };
-	const { records, next } = store.messages.page({ ...place, limit, bytes: pageBytes });
+	const { records, next } = store.messages.page({
+		...place,
+		limit,
+		bytes: pageBytes,
+		withReplaced: replaced !== 'false',
+	});
 	const runs = new Map<number, RunRecord | undefined>();
 	const messages = records.map((record) => {
 		if (!runs.has(record.run)) runs.set(record.run, store.runs.get(record.run));
@@ -184,7 +193,15 @@ export function showWholeMessage(store: SessionStore, seq: number, words: ToolWo
 /** Shows a message with its labels and the feedback about its run. */
 function showRated(store: SessionStore, record: MessageRecord, run: RunRecord | undefined, words: ToolWords) {
 	const feedback = run && showFeedback(store.findFeedback(run, record.seq));
-	return { ...showLabels(showMessage(record, run?.id), record, words), ...(feedback && { feedback }) };
+	const shown = showLabels(showMessage(record, run?.id), record, words);
+	return { ...shown, ...showVersion(store, record), ...(feedback && { feedback }) };
+}
+
+function showVersion({ messages }: SessionStore, { replaces }: MessageRecord) {
+	if (replaces === undefined) return undefined;
+	let version = 1;
+	for (let at: number | undefined = replaces; at !== undefined; at = messages.get(at)?.replaces) version++;
+	return { replaces: String(replaces), version };
 }
 
 function showLabels(

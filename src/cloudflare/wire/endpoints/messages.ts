@@ -12,6 +12,9 @@ export const listMessages = createEndpoint('get', '/v1/sessions/:id/messages', {
 		cursor: v.optional(place),
 		limit: v.optional(count(500), '100'),
 		order: v.optional(v.picklist(['asc', 'desc'])),
+		replaced: v.optional(
+			v.pipe(v.literal('false'), v.description('Leaves out the messages that an edit or a regeneration replaced.')),
+		),
 	}),
 });
 
@@ -50,6 +53,14 @@ export const continueRun = createEndpoint('post', '/v1/sessions/:id/continue', {
 
 export const stepRun = createEndpoint('post', '/v1/sessions/:id/step', { access: 'sendMessage' });
 
-export const followRun = createEndpoint('get', '/v1/sessions/:id/events', { access: 'readSession', adminToo: true });
+export const followRun = createEndpoint('get', '/v1/sessions/:id/events', {
+	access: 'readSession',
+	adminToo: true,
+	query: v.object({
+		from: v.optional(
+			v.pipe(place, v.description('The id of an assistant message of the newest run: begins with its turn.')),
+		),
+	}),
+});
 
 export const cancelRun = createEndpoint('post', '/v1/sessions/:id/cancel', { access: 'sendMessage' });
