@@ -57,6 +57,9 @@ const chat: Chat = new Chat(createClient(chatServer), {
 	onNew: () => {
 		location.hash = '#/';
 	},
+	onFork: (id) => {
+		location.hash = toSessionAddress(id);
+	},
 	onActivity: () => {
 		void menu.refresh();
 		showTrace();

@@ -43,7 +43,7 @@ test('draws a burst of ten thousand events over many frames, complete and in ord
 	const { most, frames, text } = await module.evaluate(async ({ createPlayer }) => {
 		const { createRunView }: typeof import('../../src/page/chat/run-view.ts') = Reflect.get(window, 'views');
 		const root = document.createElement('div');
-		const tail = { keep() {}, toEnd() {} };
+		const tail = { keep() {}, toEnd() {}, announce() {} };
 		const transcript = { addRun: () => createRunView(root), tail };
 		const { signal } = new AbortController();
 		const player = createPlayer(transcript, { signal, onShown() {} });

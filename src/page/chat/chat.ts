@@ -6,22 +6,25 @@ import { ClientError, type RunEvent, type RunEvents } from '../../client/index.t
 import { say } from '../../client/say.ts';
 import { findAnswered } from '../../client/waits.ts';
 import { toSaidText } from '../../client/words.ts';
+import { find } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
 import { pointAtOpenCall } from '../parts/open-call.ts';
-import { type Again, askAgain, createBusyError, readEdited } from './again.ts';
+import { type Again, askAgain, createBusyError, forkAt, type Spot } from './again.ts';
 import type { Choice } from './choice.ts';
 import { createComposer } from './composer.ts';
 import { createEarlier, pageLength } from './earlier.ts';
 import { createElsewhere } from './elsewhere.ts';
+import { readEdited } from './message-end.ts';
 import { createOpenCalls, type OpenCalls } from './open-calls.ts';
 import { createProgress } from './progress.ts';
 import { createRatings, type Ratings } from './ratings.ts';
-import { createRunPlayer, createTakenUp, type TakenUp } from './run-player.ts';
+import { createRunPlayer, createTakenUp, type TakenUp, withStart } from './run-player.ts';
 import { hasArrived, readRefusal, sendOrAnswer } from './sending.ts';
 import { createSidePanels } from './side-panels.ts';
 import { offerChildren } from './stored-children.ts';
 import type { ChatClient, Surroundings } from './surroundings.ts';
 import { createTranscript, type Transcript } from './transcript.ts';
+import { createVersions } from './versions.ts';
 import { createWaitingList } from './waiting.ts';
 import { createWelcome } from './welcome.ts';
 
@@ -29,6 +32,7 @@ export class Chat {
 	readonly #client: ChatClient;
 	readonly #around: Surroundings;
 	readonly #ratings: Ratings;
+	readonly #versions: ReturnType<typeof createVersions>;
 	readonly #transcript: Transcript;
 	readonly #sidePanels: ReturnType<typeof createSidePanels>;
 	readonly #earlier: ReturnType<typeof createEarlier>;
@@ -58,10 +62,14 @@ export class Chat {
 		});
 		this.#progress = createProgress(this.#composer.setStatus);
 		this.#ratings = createRatings(client);
-		this.#transcript = createTranscript((again) => void this.#askAgain(again), this.#ratings, {
-			...around,
-			readFile: (path) => this.#readFile(path),
-		});
+		this.#versions = createVersions(client, find('#transcript', HTMLElement, root));
+		const onFork = around.onFork && ((spot: Spot) => void this.#fork(spot));
+		const actions = { onAgain: (again: Again) => void this.#askAgain(again), onFork };
+		this.#transcript = createTranscript(
+			actions,
+			{ ratings: this.#ratings, versions: this.#versions, readFile: (path) => this.#readFile(path) },
+			around,
+		);
 		this.#sidePanels = createSidePanels(client, this.#transcript.calls, around);
 		this.#earlier = createEarlier(client, root, this.#transcript.addEarlier);
 		this.#waiting = createWaitingList(client, root, this.#transcript.tail.keep);
@@ -136,6 +144,7 @@ export class Chat {
 		this.#earlier.clear();
 		this.#sidePanels.clear();
 		this.#ratings.use(undefined);
+		this.#versions.use(undefined);
 		this.#waiting.clear();
 		this.#openCalls.question = undefined;
 		this.#welcome.hide();
@@ -172,8 +181,9 @@ export class Chat {
 		// The answers of a child session are rated in its parent session.
 		this.#ratings.use(parent === undefined ? { id, signal } : undefined);
 		this.#ratings.note(run?.id, run?.feedback);
+		this.#versions.use({ id, signal });
 		const messages = loaded.messages.filter((message) => !loaded.steered.has(message.id));
-		this.#earlier.open({ id, signal }, { messages, cursor: loaded.cursor, end: findRunEnd(loaded) });
+		this.#earlier.open({ id, signal }, { ...loaded, messages, end: findRunEnd(loaded) });
 		this.#sidePanels.showContext(messages);
 		if (!this.#around.isEmbedded)
 			offerChildren(this.#client, loaded.session.children ?? [], { calls: this.#transcript.calls, signal });
@@ -196,7 +206,9 @@ export class Chat {
 		if (session.run?.status !== 'running') return this.#settle(session.id, end, signal);
 		const onOther = () => void this.open(session.id);
 		const takeUp = createTakenUp({ waiting: this.#waiting, transcript: this.#transcript, loaded, onOther });
-		await this.#play(this.#client.followRun(session.id, { signal }), signal, takeUp);
+		const { from } = loaded;
+		const events = this.#client.followRun(session.id, { from, signal });
+		await this.#play(from === undefined ? events : withStart(events, session.run?.id), signal, takeUp);
 	}
 
 	/** Sends a message. If a question is open, the message answers the question. */
@@ -266,6 +278,7 @@ export class Chat {
 		this.#around.onSession(id);
 		this.#sidePanels.use({ id, signal });
 		this.#ratings.use({ id, signal });
+		this.#versions.use({ id, signal });
 		this.#waiting.use({ id, signal });
 		return id;
 	}
@@ -300,8 +313,18 @@ export class Chat {
 		const mayGoOn = last?.type === 'error' || (last?.type === 'halted' && last.reason === 'budget_exceeded');
 		const goOn = () => this.#play(this.#client.continueRun(id, { signal }), signal);
 		if (mayGoOn) this.#transcript.offer(say('Try again'), () => void this.#attempt(goOn));
-		if (last?.type === 'done')
-			this.#transcript.offer(say('Regenerate'), () => void this.#askAgain({}), { isQuiet: true });
+		if (last?.type === 'done' || last?.type === 'cancelled') this.#transcript.offerAgain();
+	}
+
+	/** Forks the session, and opens the fork. */
+	#fork(spot: Spot): Promise<void> {
+		const { signal } = this.#visit;
+		const id = this.#sessionId;
+		return this.#attempt(async () => {
+			if (id === undefined) return;
+			const fork = await forkAt(this.#client, id, spot, signal);
+			if (!signal.aborted) this.#around.onFork?.(fork);
+		});
 	}
 
 	/** Sends a message again, and reloads the conversation. */

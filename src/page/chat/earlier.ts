@@ -1,6 +1,6 @@
 /** Loads earlier pages of the history as the reader scrolls to them. */
 
-import type { EarlierMessages, RunEnd } from '../../client/history.ts';
+import type { EarlierMessages, LoadedSession, RunEnd } from '../../client/history.ts';
 import { say } from '../../client/say.ts';
 import type { SessionClient } from '../../client/sessions.ts';
 import type { Message } from '../../client/types.ts';
@@ -14,12 +14,16 @@ export const pageLength = 40;
 /** The next page is loaded when the reader is this close to the button, in pixels. */
 const nearness = 800;
 
-/** `show` puts messages above those that are already shown. */
-export function createEarlier(
-	client: SessionClient,
-	place: Root,
-	show: (messages: readonly Message[], end?: RunEnd) => void,
-) {
+/** Puts messages above those that are shown. */
+type Show = (messages: readonly Message[], last: LastRun) => void;
+
+/** The last run of some messages: whether it goes on in the messages below, or else how it ended, if that is known. */
+export interface LastRun {
+	readonly isCut?: boolean;
+	readonly end?: RunEnd | undefined;
+}
+
+export function createEarlier(client: SessionClient, place: Root, show: Show) {
 	const root = find('#earlier', HTMLElement, place);
 	const scroller = find('#scroller', HTMLElement, place);
 	let readMore = async () => {};
@@ -40,19 +44,25 @@ export function createEarlier(
 	return {
 		clear: hide,
 
-		/** Shows the newest messages, and loads earlier messages as the reader scrolls. `end` is how the last run ended. */
+		/**
+		 * Shows the newest messages, and loads earlier messages as the reader scrolls. `from` is the message of the newest
+		 * run with which the messages below begin, if its run is cut. `end` is how the newest run ended.
+		 */
 		open(
 			{ id, signal }: Visit,
-			{ messages, cursor, end }: EarlierMessages & { readonly end: RunEnd | undefined },
+			{ messages, cursor, from, end }: EarlierMessages & Pick<LoadedSession, 'from'> & Pick<LastRun, 'end'>,
 		): void {
-			/** The end of a run whose first messages are in the next (earlier) page. */
+			/** The end of a turn whose first messages are in the next (earlier) page. */
 			let cut: readonly Message[] = [];
+			let isCut = from !== undefined;
 			const take = (page: EarlierMessages, end?: RunEnd) => {
 				const all = [...page.messages, ...cut];
-				const firstInput = all.findIndex(({ role }) => role === 'user');
-				const start = page.cursor === undefined ? 0 : Math.max(0, firstInput);
+				const firstTurn = all.findIndex(({ role }) => role === 'user' || role === 'assistant');
+				const start = page.cursor === undefined ? 0 : firstTurn === -1 ? all.length : firstTurn;
 				cut = all.slice(0, start);
-				show(all.slice(start), end);
+				const shown = all.slice(start);
+				show(shown, { isCut, end });
+				if (shown.length > 0) isCut = shown[0]?.role === 'assistant';
 				cursor = page.cursor;
 				root.hidden = cursor === undefined;
 				// Observe the button anew, so that the observer reports again if the button is near.

@@ -26,7 +26,12 @@ function createScroller(): HTMLElement {
 		configure(welcome, { id: 'welcome', hidden: true }),
 		configure(element('div'), { id: 'earlier', hidden: true }),
 		transcript,
-		configure(element('ul'), { id: 'waiting', ariaLabel: say('Messages that wait'), hidden: true }),
+		element(
+			'div',
+			'foot',
+			configure(createButton('latest', ''), { hidden: true }),
+			configure(element('ul'), { id: 'waiting', ariaLabel: say('Messages that wait'), hidden: true }),
+		),
 	);
 	return configure(scroller, { id: 'scroller' });
 }

@@ -10,6 +10,8 @@ import type { Visit } from '../parts/live.ts';
 
 /** The maximum number of turns that are shown. They are the newest turns. */
 const mostTurns = 100;
+/** The number of messages that are read to find these turns. */
+const mostMessages = 300;
 
 /** Shows a session's cost in `root`, which is hidden without a cost. Turns are read only while `root` is open. */
 export function createMoneyView(root: HTMLDetailsElement, client: SessionClient, readVisit: () => Visit | undefined) {
@@ -24,7 +26,8 @@ export function createMoneyView(root: HTMLDetailsElement, client: SessionClient,
 		const { id, signal } = visit;
 		try {
 			const state = await client.getSession(id, { signal });
-			const messages = root.open ? await client.listMessages(id, { signal }) : [];
+			const page = { limit: mostMessages, withReplaced: true, signal };
+			const messages = root.open ? (await client.listEarlier(id, page)).messages : [];
 			if (signal.aborted) return;
 			void context.setSession(state, signal);
 			root.hidden = state.budget.spent.tokens === 0;

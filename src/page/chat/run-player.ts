@@ -63,6 +63,20 @@ export function createRunPlayer({ transcript, waiting, sidePanels, composer, pro
 	};
 }
 
+/** Puts the beginning of a run in front of events that start later in the run. */
+export function withStart(events: RunEvents, runId = ''): RunEvents {
+	const next = events.next.bind(events);
+	let isFirst = true;
+	return Object.assign(events, {
+		next: async () => {
+			if (!isFirst) return next();
+			isFirst = false;
+			const value: RunEvent = { type: 'run.started', runId, attempt: 1 };
+			return { done: false as const, value };
+		},
+	});
+}
+
 type ShownMessage = SaidMessage & {
 	readonly attachments?: readonly { readonly name: string; readonly size: number }[];
 };
@@ -104,7 +118,7 @@ export function createTakenUp({ waiting, transcript, sent, loaded, onOther }: Ta
 			const message = begun === undefined ? sent : { bubble: show(begun), text: toSaidText(begun) };
 			if (begun !== undefined && message !== undefined) view.root.before(message.bubble);
 			if (message !== undefined && begun?.attachments === undefined)
-				transcript.letEdit(message.bubble, message.text, { runId: event.runId });
+				transcript.letEdit(message.bubble, message.text, event.runId);
 			makePlace(view);
 		} else if (event.type === 'stop') turns += 1;
 		else if (event.type === 'step') {

@@ -5,7 +5,8 @@ import type { ChildEvent, RunEvent, Usage } from '../../client/types.ts';
 import { describeAwaiting, describeHalt, describeStop, describeUsage } from '../../client/words.ts';
 import { createMarkdown, type MarkdownOptions } from '../markdown/markdown.ts';
 import { toSessionAddress } from '../parts/address.ts';
-import { type Child, configure, createCopy, element, link } from '../parts/element.ts';
+import { type Child, configure, element, link } from '../parts/element.ts';
+import { createCopyIcon } from '../parts/icon.ts';
 import { createProvided } from './provided.ts';
 import { type CallView, createToolCall } from './tool-call.ts';
 
@@ -18,13 +19,14 @@ export interface RunView {
 	readonly flush: () => void;
 	/** Shows what the run used, below its newest turn. */
 	readonly showUsage: (usage: Usage | undefined) => void;
-	readonly end: () => void;
+	/** `isCut`: the run goes on in the next view, so no actions stand under this one. */
+	readonly end: (isCut?: boolean) => void;
 }
 
 interface RunViewOptions extends MarkdownOptions {
 	readonly calls?: Map<string, CallView>;
-	/** Makes what stands under the answer of a run. */
-	readonly createEnd?: (runId: string) => HTMLElement | undefined;
+	/** Makes what stands under the answer of a run, beside the icon that copies the answer. */
+	readonly createEnd?: (runId: string) => Node;
 	/** Whether the page is of somebody else: costs are not shown, and no other session is linked. */
 	readonly isEmbedded?: boolean;
 }
@@ -131,7 +133,7 @@ function createCanvas(
 		flush(): void {
 			for (const part of [prose, reasoning, ...children.all()]) part?.flush();
 		},
-		end() {
+		end(isCut = false) {
 			if (hasEnded) return;
 			hasEnded = true;
 			closeText();
@@ -139,7 +141,7 @@ function createCanvas(
 			for (const call of calls.values()) call.leave();
 			provided.end();
 			root.ariaBusy = null;
-			if (root.hasChildNodes()) root.append(answer.createEnd());
+			if (!isCut && root.hasChildNodes()) root.append(answer.createEnd());
 		},
 	};
 }
@@ -285,7 +287,9 @@ function createAnswer(createEnd: RunViewOptions['createEnd']) {
 			pieces.length = settled;
 		},
 		createEnd(): HTMLElement {
-			const copy = pieces.length === 0 ? undefined : createCopy(say('Copy the answer'), () => pieces.join('').trim());
+			const read = () => pieces.join('').trim();
+			const copy = pieces.length === 0 ? undefined : createCopyIcon(say('Copy the answer'), read);
+			copy?.setAttribute('data-copy', '');
 			const more = isAnswered && runId !== undefined ? createEnd?.(runId) : undefined;
 			return element('div', 'run-end', copy, more);
 		},

@@ -29,6 +29,8 @@ export interface Surroundings {
 	readonly onSession: (id: string) => void;
 	/** Called when a person wants a new chat. */
 	readonly onNew: () => void;
+	/** Opens a session that a person forked from this one. Missing where the reader cannot fork. */
+	readonly onFork?: (id: string) => void;
 	/** Called when a chat is opened, and when a run begins and ends. */
 	readonly onActivity: () => void;
 	/** Called with the events of runs that have not ended when the chat is opened. */

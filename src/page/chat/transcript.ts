@@ -9,31 +9,31 @@ import type { ReadFile } from '../markdown/images.ts';
 import { createDrawing, createMarkdown, type Draw } from '../markdown/markdown.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { button, configure, element, find, link } from '../parts/element.ts';
+import { createIconButton } from '../parts/icon.ts';
 import { createMarks } from '../parts/labels.ts';
-import { type Again, addEdit } from './again.ts';
+import type { Spot } from './again.ts';
 import { createFileList } from './attachments.ts';
+import type { LastRun } from './earlier.ts';
+import { addMessageEnd, type MessageActions } from './message-end.ts';
 import { createPictures } from './pictures.ts';
 import type { Ratings } from './ratings.ts';
 import { createRunView, type RunView } from './run-view.ts';
 import type { Surroundings } from './surroundings.ts';
+import { createTail } from './tail.ts';
 import { type CallView, showCallFacts } from './tool-call.ts';
+import type { Versions } from './versions.ts';
 
 export type Transcript = ReturnType<typeof createTranscript>;
 
-/** `onAgain` is called when a person wants to send a message again. */
+/** `actions` are what a person can do with a message or an answer. */
 export function createTranscript(
-	onAgain: (again: Again) => void,
-	ratings: Ratings,
-	{
-		root: place,
-		life,
-		isEmbedded,
-		readFile,
-	}: Pick<Surroundings, 'root' | 'life' | 'isEmbedded'> & { readonly readFile: ReadFile },
+	actions: MessageActions,
+	{ versions, ...parts }: { readonly ratings: Ratings; readonly versions: Versions; readonly readFile: ReadFile },
+	{ root: place, life, isEmbedded }: Pick<Surroundings, 'root' | 'life' | 'isEmbedded'>,
 ) {
 	const root = find('#transcript', HTMLElement, place);
-	const tail = createTail(find('#scroller', HTMLElement, place), life);
-	const shared = { onAgain, ratings, isEmbedded, readFile };
+	const tail = createTail(place, life);
+	const shared = { actions, versions, ...parts, isEmbedded };
 	/** The calls that are shown, by id. */
 	const calls = new Map<string, CallView>();
 	/** The results whose calls are in earlier messages, which are not shown yet. */
@@ -46,7 +46,15 @@ export function createTranscript(
 			mime: type,
 			data: contentBase64,
 		}));
+		versions.leave();
 		return root.appendChild(createMessage(text, files, parts));
+	}
+
+	/** Removes what stood under the newest run while nothing came after it. */
+	function goOn(old: string): void {
+		versions.leave();
+		for (const gone of root.querySelectorAll(old)) gone.remove();
+		tail.announce();
 	}
 
 	return {
@@ -55,23 +63,17 @@ export function createTranscript(
 		calls,
 		addMessage,
 		addRun: () => {
-			for (const old of root.querySelectorAll('.offer')) old.remove();
-			return createRunView(root, { calls, createEnd: ratings.create, isEmbedded, readFile });
+			goOn('.offer');
+			const createEnd = (runId: string) => createAnswerEnd({ ended: runId }, runId, shared);
+			return createRunView(root, { calls, createEnd, isEmbedded, readFile: shared.readFile });
 		},
 
-		letEdit(bubble: HTMLElement, text: string, message: Pick<Again, 'id' | 'runId'>): void {
-			addEdit(bubble, text, (newer) => onAgain({ ...message, text: newer }));
+		/** Adds the icons below a message that was sent from here. */
+		letEdit(bubble: HTMLElement, text: string, begun: string): void {
+			addMessageEnd(bubble, { text, again: { begun }, at: { begun } }, actions);
 		},
 
-		/** Offers an action after a run, until the next run begins. With `isQuiet`, the button is less prominent. */
-		offer(label: string, onClick: () => void, { isQuiet = false } = {}): void {
-			const offer = button(`retry offer${isQuiet ? ' quiet' : ''}`, label, () => {
-				offer.remove();
-				onClick();
-			});
-			(root.lastElementChild?.querySelector(':scope > .run-end') ?? root).append(offer);
-			tail.keep();
-		},
+		...createOffers(root, actions, tail.keep),
 
 		clear(): void {
 			root.replaceChildren();
@@ -79,13 +81,13 @@ export function createTranscript(
 			results.clear();
 		},
 
-		/** Shows messages of earlier runs above the others. `end` is how the last run ended. */
-		addEarlier(messages: readonly Message[], end?: RunEnd): void {
+		/** Shows earlier messages above the others. */
+		addEarlier(messages: readonly Message[], last: LastRun = {}): void {
 			const place = document.createDocumentFragment();
 			// Mark the log as busy, so that a screen reader does not read the messages aloud.
 			root.ariaBusy = 'true';
 			const drawing = createDrawing();
-			for (const [id, call] of drawHistory(place, messages, { ...shared, results, end, draw: drawing.draw }))
+			for (const [id, call] of drawHistory(place, messages, { ...shared, ...last, results, draw: drawing.draw }))
 				if (!calls.has(id)) calls.set(id, call);
 			root.prepend(place);
 			void drawing.drawAll(tail.keep).then(() => {
@@ -95,7 +97,7 @@ export function createTranscript(
 
 		/** Shows messages of later runs below the others. They can have the results of open calls. */
 		addLater(messages: readonly Message[], end?: RunEnd): void {
-			for (const old of root.querySelectorAll('.offer, .open-calls')) old.remove();
+			goOn('.offer, .open-calls');
 			const place = document.createDocumentFragment();
 			const answers = new Map<string, ToolMessage>();
 			const drawing = createDrawing();
@@ -124,26 +126,66 @@ export function createTranscript(
 	};
 }
 
+/** What a person can do after a run, until the next run begins. */
+function createOffers(root: HTMLElement, { onAgain }: MessageActions, onShown: () => void) {
+	return {
+		offer(label: string, onClick: () => void): void {
+			const offer = button('retry offer', label, () => {
+				offer.remove();
+				onClick();
+			});
+			(root.lastElementChild?.querySelector(':scope > .run-end') ?? root).append(offer);
+			onShown();
+		},
+
+		/** Offers another answer. */
+		offerAgain(): void {
+			const run = root.querySelector(':scope > .run:last-child');
+			const end = run?.querySelector(':scope > .run-end') ?? run?.appendChild(element('div', 'run-end'));
+			const again = createIconButton('again', say('Regenerate'), () => onAgain({}));
+			again.classList.add('offer');
+			const copy = end?.querySelector(':scope > [data-copy]');
+			if (copy) copy.after(again);
+			else end?.prepend(again);
+			onShown();
+		},
+	};
+}
+
 type ToolMessage = Extract<Message, { role: 'tool' }>;
 type UserMessage = Extract<Message, { role: 'user' }>;
 
-interface History {
+interface History extends LastRun {
 	readonly results: Map<string, ToolMessage>;
-	readonly onAgain: (again: Again) => void;
+	readonly actions: MessageActions;
 	readonly ratings: Ratings;
+	readonly versions: Versions;
 	readonly isEmbedded: boolean | undefined;
 	readonly readFile: ReadFile;
 	readonly draw: Draw;
-	/** The last event of the last run. Missing if the run goes on, or if it is no run of these messages. */
-	readonly end?: RunEnd | undefined;
+	/** The arrows below the first message, which is an earlier version. */
+	readonly arrows?: HTMLElement;
+}
+
+/** Makes what stands beside the icon that copies an answer. */
+function createAnswerEnd(
+	spot: Spot,
+	runId: string,
+	{ ratings, actions: { onFork } }: Pick<History, 'ratings' | 'actions'>,
+): DocumentFragment {
+	const end = document.createDocumentFragment();
+	if (onFork !== undefined) end.append(createIconButton('fork', say('Fork from here'), () => onFork(spot)));
+	end.append(ratings.create(runId) ?? '');
+	return end;
 }
 
 /** Draws messages with the results of their calls. Takes these results out of `results`. Returns the calls. */
 function drawHistory(
 	place: DocumentFragment,
 	messages: readonly Message[],
-	{ results, onAgain, ratings, isEmbedded, readFile, draw, end }: History,
+	history: History,
 ): ReadonlyMap<string, CallView> {
+	const { results, ratings, isEmbedded, readFile, draw, isCut = false, end } = history;
 	const calls = new Map<string, CallView>();
 	const early = new Map<string, ToolMessage>();
 	/** The last reply of each run. Only the answer that it ends can be rated. */
@@ -153,7 +195,12 @@ function drawHistory(
 		ratings.note(message.runId, message.feedback);
 	}
 	const sums = sumRuns(messages);
-	const createView = () => createRunView(place, { calls, draw, readFile, createEnd: ratings.create, isEmbedded });
+	const createEnd = (run: string) => {
+		const id = lastReplies.get(run)?.id;
+		return createAnswerEnd(id === undefined ? { ended: run } : { id }, run, history);
+	};
+	const createView = () => createRunView(place, { calls, draw, readFile, createEnd, isEmbedded });
+	let { arrows } = history;
 	let view: RunView | undefined;
 	let runId: string | undefined;
 	for (const message of messages) {
@@ -183,8 +230,8 @@ function drawHistory(
 			// A person sees their own attachments, which need no mark.
 			if (message.role === 'user' && message.attachments === undefined)
 				for (const mark of createMarks(message.labels)) bubble.append(' ', mark);
-			if (message.role === 'user' && message.isInput && message.attachments === undefined)
-				addEdit(bubble, words, (text) => onAgain({ id: message.id, text }));
+			if (message.role === 'user') endMessage(bubble, words, message, history, arrows);
+			arrows = undefined;
 			continue;
 		}
 		view ??= createView();
@@ -196,7 +243,7 @@ function drawHistory(
 		if (ended !== undefined && ended !== end?.runId && !hasCalls(message)) view.showUsage(sums.get(ended));
 	}
 	if (end !== undefined) (view ?? createView()).apply(end.event);
-	view?.end();
+	view?.end(isCut);
 	for (const [id, message] of results) {
 		const call = calls.get(id);
 		if (call === undefined) continue;
@@ -210,6 +257,35 @@ function drawHistory(
 
 function hasCalls(message: Message): boolean {
 	return message.role === 'assistant' && (message.toolCalls ?? []).length > 0;
+}
+
+/** Adds the icons and the versions below a message of the history. */
+function endMessage(
+	bubble: HTMLElement,
+	text: string,
+	message: UserMessage,
+	history: History,
+	arrows?: HTMLElement,
+): void {
+	const { id, isInput, isReplaced, attachments } = message;
+	const draw = (place: HTMLElement, messages: readonly Message[], arrows: HTMLElement) => {
+		const version = document.createDocumentFragment();
+		const drawing = createDrawing();
+		drawHistory(version, messages, {
+			...history,
+			draw: drawing.draw,
+			results: new Map(),
+			isCut: false,
+			end: undefined,
+			arrows,
+		});
+		place.append(version);
+		void drawing.drawAll(() => {});
+	};
+	const isOld = isReplaced === true;
+	const versions = arrows ?? history.versions.create(message, bubble, draw);
+	const again = isInput === true && !isOld && attachments === undefined ? { id } : undefined;
+	addMessageEnd(bubble, { text, again, at: { id }, versions }, history.actions);
 }
 
 function setResult(call: CallView, { content, isError, parts }: ToolMessage): void {
@@ -257,61 +333,4 @@ export function createMessage(
 		list,
 	);
 	return configure(message, { dir: 'auto' });
-}
-
-/** Scrolls to the end of an element while it grows, unless the reader has scrolled up. */
-function createTail(node: HTMLElement, life: AbortSignal) {
-	const reader = watchReader(life);
-	let isAtEnd = true;
-	let lastTop = 0;
-	let lastHeight = 0;
-
-	function toEnd() {
-		node.scrollTop = node.scrollHeight;
-		isAtEnd = true;
-	}
-
-	node.addEventListener(
-		'scroll',
-		() => {
-			const { scrollTop, scrollHeight, clientHeight } = node;
-			const isUp = scrollTop < lastTop;
-			// When the browser lays out a part late, the part's height changes, and the content below moves.
-			const isMoved = scrollHeight !== lastHeight && !reader.isMoving();
-			[lastTop, lastHeight] = [scrollTop, scrollHeight];
-			if (scrollHeight - scrollTop - clientHeight < 4) isAtEnd = true;
-			else if (isUp && !isMoved) isAtEnd = false;
-			else if (isUp && isAtEnd) toEnd();
-		},
-		{ passive: true },
-	);
-
-	// The element's height also changes when the elements beside it change.
-	new ResizeObserver(() => {
-		if (isAtEnd) toEnd();
-	}).observe(node);
-
-	return {
-		toEnd,
-		/** Call this after the element has grown. */
-		keep() {
-			if (isAtEnd) toEnd();
-		},
-	};
-}
-
-/** Scrolling has ended after this many milliseconds without a wheel, touch or key event. */
-const restMs = 1_000;
-
-/** Watches whether the reader is possibly scrolling. */
-function watchReader(life: AbortSignal) {
-	let lastAt = Number.NEGATIVE_INFINITY;
-	let isHeld = false;
-	const note = ({ type }: Event): void => {
-		lastAt = performance.now();
-		if (type.startsWith('pointer')) isHeld = type === 'pointerdown';
-	};
-	for (const type of ['wheel', 'touchmove', 'keydown', 'pointerdown', 'pointerup', 'pointercancel'])
-		document.addEventListener(type, note, { capture: true, passive: true, signal: life });
-	return { isMoving: (): boolean => isHeld || performance.now() - lastAt < restMs };
 }
