@@ -54,6 +54,7 @@ export type {
 	McpServer,
 	McpServerBody,
 	McpServerDetails,
+	Me,
 	Memory,
 	MemoryPage,
 	Message,

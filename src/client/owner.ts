@@ -7,6 +7,7 @@ import type {
 	McpServer,
 	McpServerBody,
 	McpServerDetails,
+	Me,
 	PublishedSkill,
 	Schedule,
 	ScheduleBody,
@@ -179,9 +180,14 @@ function toServerPath(name: string): string {
 
 export type UserClient = ReturnType<typeof createUserClient>;
 
-/** Creates the methods of `/v1/users`. The methods need a key or an account with a sufficient role. */
+/** Creates the methods of `/v1/users` and `/v1/me`. Those of users need a key or an account with a sufficient role. */
 export function createUserClient(http: Http) {
 	return {
+		/** Reads who the caller is, and what the caller may do. Works with the token of a session, too. */
+		getMe({ signal }: SignalOption = {}): Promise<Me> {
+			return http.json('/v1/me', { signal });
+		},
+
 		/** Exports everything of a user: sessions, memories, schedules, the budget and the spending. */
 		exportUser(user: string, { signal }: SignalOption = {}): Promise<ExportedUser> {
 			return http.json(toUserPath(user), { signal });

@@ -7,6 +7,7 @@ import type { runEvent } from '../cloudflare/wire/event.ts';
 import type { feedback, feedbackBody, feedbackPage, feedbackQuery } from '../cloudflare/wire/feedback.ts';
 import type { file, fileChangePage, filePage } from '../cloudflare/wire/file.ts';
 import type { serverBody, shownServer, shownServerDetails } from '../cloudflare/wire/mcp.ts';
+import type { me } from '../cloudflare/wire/me.ts';
 import type { memoryPage, shownMemory } from '../cloudflare/wire/memory.ts';
 import type { answerBody, messageBody, shownMessage, waitingMessages } from '../cloudflare/wire/message.ts';
 import type { foundRequest } from '../cloudflare/wire/request.ts';
@@ -34,6 +35,8 @@ type Query<S extends v.GenericSchema<{ readonly limit?: string }, unknown>> = Om
 	readonly limit?: number;
 };
 
+/** Who the caller is, and what the caller may do. */
+export type Me = v.InferOutput<typeof me>;
 export type Agent = v.InferOutput<typeof agent>;
 export type Usage = v.InferOutput<typeof usage>;
 /** A call of a tool that the provider of the model ran itself. */

@@ -18,6 +18,8 @@ export type Identity =
 			readonly role: Role;
 			/** Rights for all owners. */
 			readonly scopes: readonly Scope[];
+			/** The name of a stored key. */
+			readonly name?: string | undefined;
 			/** The maximum number of requests in 10 seconds, if the key has its own limit. */
 			readonly rate?: number | undefined;
 	  }
@@ -62,8 +64,9 @@ export async function identify(header: string | undefined, find: FindRecord): Pr
 			`this key ended on ${record.expiresAt}: another one of its owner took its place. Use that one`,
 			'invalid_token',
 		);
-	const { id, owner, user, role = 'admin', scopes, rate } = record;
-	return { kind: 'person', by: { owner, ...(user !== undefined && { user }), via: 'key', id }, role, scopes, rate };
+	const { id, name, owner, user, role = 'admin', scopes, rate } = record;
+	const by: Actor = { owner, ...(user !== undefined && { user }), via: 'key', id };
+	return { kind: 'person', by, role, scopes, name, rate };
 }
 
 /** Identifies a session token. Any other caller is this machine: OpenAI's clients always send some key. */

@@ -48,6 +48,13 @@ export const rights = {
 
 export type Right = keyof typeof rights;
 
+export function isRight(name: string): name is Right {
+	return name in rights;
+}
+
+/** All rights, in the order of the table. */
+export const rightNames: readonly Right[] = Object.keys(rights).filter(isRight);
+
 export function hasRight(role: Role, right: Right): boolean {
 	return roles.indexOf(role) >= roles.indexOf(rights[right].role);
 }
@@ -74,6 +81,14 @@ export function assertRight(role: Role, right: Right, field?: string): void {
 export interface Granted {
 	readonly role?: Role;
 	readonly scopes?: readonly TokenScope[];
+}
+
+/** Lists the rights of a role, or of the scopes of a token. */
+export function listRights({ role, scopes }: Granted): readonly Right[] {
+	return rightNames.filter((right) => {
+		const scope = findTokenScope(right);
+		return role === undefined ? scope !== undefined && scopes?.includes(scope) : hasRight(role, right);
+	});
 }
 
 export function assertMay({ role, scopes }: Granted, right: Right): void {

@@ -2,7 +2,7 @@ import type { Actor } from '../../core/base/actor.ts';
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { ChatOptions, Message, MessagePart, ToolMessage } from '../../core/chat/index.ts';
 import type { Label } from '../../core/tool/index.ts';
-import type { Right, Role } from '../auth/rights.ts';
+import type { Right, Role, TokenScope } from '../auth/rights.ts';
 import type { feedback, feedbackBody } from '../wire/feedback.ts';
 import type { arrivedPart } from '../wire/import.ts';
 import type { Attachment } from '../wire/message.ts';
@@ -278,6 +278,12 @@ export interface RunStream {
 	readonly stream: Bytes;
 }
 
+/** Who holds a token, and what the token may do. */
+export interface TokenHolder {
+	readonly by: Actor;
+	readonly scopes: readonly TokenScope[];
+}
+
 /** The facts of a token by which its streams are checked. */
 export interface TokenGrant {
 	readonly id: string;
@@ -324,6 +330,8 @@ export interface SessionApi {
 	state(caller: Caller): Promise<RpcResult<SessionState>>;
 	/** Returns what a list shows of the session. */
 	brief(caller: Caller): Promise<RpcResult<SessionBrief>>;
+	/** Returns the holder of a token, and the token's scopes. */
+	holder(caller: Caller): Promise<RpcResult<TokenHolder>>;
 	/** Returns what a schedule must know of the session. */
 	place(caller: Caller): Promise<RpcResult<SessionPlace>>;
 	/** A run that stopped because of its budget can continue after the budget is raised. Not allowed with a token. */

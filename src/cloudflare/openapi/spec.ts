@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { findTokenScope, rights } from '../auth/rights.ts';
+import { findTokenScope, isRight, rights } from '../auth/rights.ts';
 import type { Access } from '../wire/endpoint.ts';
 import { type FailureStatus, failures } from '../wire/error.ts';
 import {
@@ -79,12 +79,12 @@ function findSecurity(access: Access): Spec['security'] {
 	if (access === 'anybody' || access === 'sender') return [];
 	if (access === 'admin' || access === 'keys') return [{ apiKey: [access] }];
 	if (access === 'seeAgents' || access === 'seeSkills') return [{ apiKey: [] }];
+	if (access === 'caller') return [{ apiKey: [] }, { sessionToken: [] }];
 	return [{ apiKey: ['run'] }, ...(findTokenScope(access) === undefined ? [] : [{ sessionToken: [] }])];
 }
 
 function findRole(access: Access): string | undefined {
-	if (access === 'anybody' || access === 'sender' || access === 'admin' || access === 'keys') return undefined;
-	const { role } = rights[access];
+	const role = isRight(access) ? rights[access].role : 'customer';
 	return role === 'customer' ? undefined : `Needs the role \`${role}\`.`;
 }
 

@@ -20,6 +20,7 @@ import {
 	setOptions,
 } from './identity.ts';
 import { keyRoutes } from './keys.ts';
+import { meRoute } from './me.ts';
 import { accessLog, allowOrigins, securityHeaders, shedFairly } from './middleware.ts';
 import { createModelRoutes, type ModelForm } from './model-list.ts';
 import { addPage, documentRoutes } from './page.ts';
@@ -97,6 +98,7 @@ function listRoutes(runtime: Runtime, forms: readonly ModelForm[]): readonly Rou
 		...createUserRoutes(runtime),
 		...createWebhookRoutes(runtime),
 		...keyRoutes,
+		meRoute,
 		createSessionListRoute(runtime),
 		...sessionRoutes,
 		...feedbackRoutes,

@@ -253,7 +253,7 @@ async function fillFiles(c: Context<RouteEnv>, body: unknown, bodyBytes: number)
 
 /** Checks the caller's rights. Later the session checks its owner, and the webhook handler checks the signature. */
 function assertAccess(c: Context<RouteEnv>, { access, adminToo, path }: Endpoint): void {
-	if (access === 'anybody' || access === 'sender' || (adminToo && isAdmin(c))) return;
+	if (access === 'anybody' || access === 'sender' || access === 'caller' || (adminToo && isAdmin(c))) return;
 	if (access === 'admin' || access === 'keys') assertScope(c, access);
 	else assertMay(c, access, path.startsWith('/v1/sessions/:id'));
 }

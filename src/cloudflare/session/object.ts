@@ -31,6 +31,7 @@ import type {
 	SessionChange,
 	SessionPlace,
 	SessionState,
+	TokenHolder,
 	TokenRequest,
 } from '../objects/session-api.ts';
 import { exportVersion } from '../wire/export.ts';
@@ -71,7 +72,7 @@ import type { RunnerOptions } from './run/prepare.ts';
 import { Runner } from './run/runner.ts';
 import { findPending } from './store/calls.ts';
 import type { Rating } from './store/runs.ts';
-import { nameDirectory } from './store/session-row.ts';
+import { nameDirectory, noSuchSession } from './store/session-row.ts';
 import { SessionStore } from './store/store.ts';
 import { type ExportForm, exportStream } from './ui/export.ts';
 import {
@@ -167,6 +168,13 @@ export class Session extends DurableObject<Env> implements SessionApi {
 				);
 			assertMay(this.#authorization.findPrincipal(caller, archived), 'readSession');
 			return { status: archived.status };
+		});
+	}
+
+	holder(caller: Caller): Promise<RpcResult<TokenHolder>> {
+		return this.#lifecycle.enter(caller, [], ({ by, scopes }) => {
+			if (by === undefined || scopes === undefined) throw noSuchSession();
+			return { by, scopes };
 		});
 	}
 

@@ -1,8 +1,11 @@
 import type * as v from 'valibot';
 import type { Right } from '../auth/rights.ts';
 
-/** Who may call: anybody, a sender with a signature, holders of a right, or keys with the scope `admin` or `keys`. */
-export type Access = 'anybody' | 'sender' | Right | 'admin' | 'keys';
+/**
+ * Who may call: anybody, a sender with a signature, every caller with a valid credential, holders of a right, or keys with
+ * the scope `admin` or `keys`.
+ */
+export type Access = 'anybody' | 'sender' | 'caller' | Right | 'admin' | 'keys';
 
 /**
  * An endpoint of the API: what the Worker needs of an operation to answer its requests. The operation of the same name

@@ -143,15 +143,18 @@ function askOperation(
 
 const isRight = (access: Access): access is Right => access in rights;
 
+const isOfAnyCaller = (access: Access): access is 'anybody' | 'sender' | 'caller' =>
+	access === 'anybody' || access === 'sender' || access === 'caller';
+
 function isOpenTo({ access, adminToo }: Operation, { role, scopes }: Omit<Actor, 'ask'>): boolean {
-	if (access === 'anybody' || access === 'sender' || (adminToo && scopes.includes('admin'))) return true;
+	if (isOfAnyCaller(access) || (adminToo && scopes.includes('admin'))) return true;
 	if (access === 'admin' || access === 'keys') return scopes.includes(access);
 	const needsRun = access !== 'seeAgents' && access !== 'seeSkills';
 	return hasRight(role, access) && (!needsRun || scopes.includes('run'));
 }
 
 function isOpenToToken({ access }: Operation, scope: (typeof tokenScopes)[number]): boolean {
-	if (access === 'anybody' || access === 'sender') return true;
+	if (isOfAnyCaller(access)) return true;
 	return access !== 'admin' && access !== 'keys' && findTokenScope(access) === scope;
 }
 
@@ -271,7 +274,7 @@ test('the document says for each operation which role it needs, and whether a se
 		const spec = document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method];
 		const role = isRight(access) ? rights[access].role : 'customer';
 		expect(spec?.description?.includes(`Needs the role \`${role}\`.`) ?? false, id).toBe(role !== 'customer');
-		const hasToken = isRight(access) && findTokenScope(access) !== undefined;
+		const hasToken = access === 'caller' || (isRight(access) && findTokenScope(access) !== undefined);
 		expect(
 			spec?.security.some((one) => 'sessionToken' in one),
 			id,

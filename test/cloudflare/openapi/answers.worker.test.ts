@@ -470,7 +470,7 @@ test('the document describes skills, agents, tools, memories and MCP servers', a
 	await askOfSchedules();
 	await askOfKeys();
 	await askOfUsers();
-	for (const name of ['listAgents', 'getHealth', 'getUsage'] as const) await ask(name);
+	for (const name of ['listAgents', 'getHealth', 'getUsage', 'getMe'] as const) await ask(name);
 });
 
 async function askOfUsers(): Promise<void> {

@@ -1,7 +1,10 @@
 import * as v from 'valibot';
+import { listRights } from '../../auth/rights.ts';
 import { agentList } from '../agent.ts';
 import * as endpoints from '../endpoints/service.ts';
+import { me } from '../me.ts';
 import { createOperations } from '../operation.ts';
+import * as example from './shared.ts';
 
 const operation = createOperations('Service');
 const agentOperation = createOperations('Agents');
@@ -37,6 +40,30 @@ export const getDocument = operation(endpoints.getDocument, {
 export const getDocs = operation(endpoints.getDocs, {
 	summary: 'Show this document as a page',
 	answers: { 200: { says: 'A page.', also: { 'text/html': { example: '<!doctype html>' } } } },
+});
+
+export const getMe = operation(endpoints.getMe, {
+	summary: 'Show who the caller is',
+	description:
+		'The name, the role and the rights of the key, the account or the session token of the request. A page shows only what its reader may do.',
+	answers: {
+		200: {
+			says: 'The caller.',
+			json: me,
+			examples: {
+				key: {
+					...{ kind: 'key', id: '015i5xqv0sdf', owner: 'shop', user: 'kim', role: 'staff', scopes: ['run'] },
+					rights: listRights({ role: 'staff' }),
+				},
+				token: {
+					...{ kind: 'token', id: example.token.tokenId, owner: 'shop', user: 'ada', scopes: ['read'] },
+					...{ rights: listRights({ scopes: ['read'] }), session: example.session.id },
+					expiresAt: example.token.tokenExpiresAt,
+				},
+			},
+		},
+	},
+	errors: [404],
 });
 
 export const listAgents = agentOperation(endpoints.listAgents, {

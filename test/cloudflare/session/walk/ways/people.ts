@@ -139,6 +139,17 @@ const listings: readonly Listing[] = [
 	{ name: 'see memories', weight: 6, right: 'seeUsers', path: '/v1/memories' },
 ];
 
+/** Returns the outcome of the question who one is, which needs no right. */
+function judgeSelf(walk: Walk, caller: Caller): Outcome {
+	if (caller.kind === 'stranger') return 401;
+	if (caller.kind === 'person') return 'ok';
+	const { token, isForged } = caller;
+	const session = walk.find(token.session.id);
+	if (session === undefined || session.isGone) return 404;
+	// Another session may have the id of a removed session.
+	return isForged || token.isRevoked || token.session !== session ? 401 : 'ok';
+}
+
 const others: readonly Way[] = [
 	...(['/v1/tools', '/v1/mcp'] as const).map(
 		(path): Way => ({
@@ -151,6 +162,24 @@ const others: readonly Way[] = [
 			},
 		}),
 	),
+	{
+		name: 'see who one is',
+		weight: 2,
+		go: async (walk) => {
+			const caller = pickCaller(walk);
+			const outcome = judgeSelf(walk, caller);
+			const answer = await walk.ask(caller, '/v1/me');
+			walk.expect('see who one is', answer, outcome);
+			if (outcome !== 'ok') return true;
+			const { owner, user } = answer.json<Partial<Person>>();
+			const person = toPerson(caller);
+			walk.check(
+				caller.kind !== 'person' || (owner === person?.owner && user === person?.user),
+				`${user} is another one`,
+			);
+			return true;
+		},
+	},
 	{
 		name: 'see keys',
 		weight: 1,
