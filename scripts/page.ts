@@ -45,6 +45,8 @@ const at = (...names: readonly string[]) => names.map((name) => join(source, nam
 const bundles: readonly BuildOptions[] = [
 	{ ...withoutLater, entryPoints: at('app.ts', 'docs/docs.ts', 'style.css') },
 	...later.map((name) => ({ ...pageScripts, entryPoints: at(name) })),
+	// It blocks the first paint, which a module cannot.
+	{ ...small, format: 'iife', entryPoints: at('theme.ts') },
 ];
 
 const embedStyles: BuildOptions = { ...small, entryPoints: at('embed/embed.css'), charset: 'utf8' };

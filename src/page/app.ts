@@ -1,42 +1,64 @@
 /** The page: the chat and the panels, each at its own address. */
 
-import { createClient } from '../client/index.ts';
+import { ClientError, createClient, type Me } from '../client/index.ts';
 import { Chat } from './chat/chat.ts';
 import { createChoice } from './chat/choice.ts';
 import { createFrame } from './chat/frame.ts';
 import { createMoneyView } from './chat/money.ts';
 import { createTestSaver } from './chat/test-saver.ts';
+import { createFoot } from './menu/foot.ts';
 import { createMenu } from './menu/menu.ts';
-import { createPanelView, panels } from './panels.ts';
-import { parseAddress, toSessionAddress } from './parts/address.ts';
+import { createPanelView, listPanels } from './panels.ts';
+import { type Address, parseAddress, toSessionAddress } from './parts/address.ts';
 import { createAskedBy } from './parts/asked-by.ts';
 import { listenForDecisions } from './parts/decide-keys.ts';
 import { find } from './parts/element.ts';
-import { readKey } from './parts/failure.ts';
+import { createFailure } from './parts/failure.ts';
 import { createAnswerWatch, createPolling, createWindows } from './parts/live.ts';
+import { createViewer, isSameViewer } from './parts/viewer.ts';
+import { forgetKey, readKey } from './sign-in/key.ts';
+import { createSignIn, watchRefusals } from './sign-in/sign-in.ts';
 import { createTraceDrawer, toCurl } from './trace/drawer.ts';
 
 // The API has the same base address as this script, whatever the path of the page is.
+const baseUrl = new URL('.', import.meta.url).href;
+const viewer = createViewer();
+const signIn = createSignIn({
+	check: (apiKey) => createClient({ baseUrl, apiKey }).getMe(),
+	onSignedIn: (me) => {
+		const isOther = viewer.me !== undefined && !isSameViewer(viewer.me, me);
+		if (isOther) startAnew();
+		else welcome(me);
+	},
+});
 const server = {
-	baseUrl: new URL('.', import.meta.url).href,
+	baseUrl,
 	apiKey: readKey,
-	fetch: createWindows((session) => {
-		look(session === parseAddress(location.hash).session);
-		poll();
-	}),
+	fetch: watchRefusals(
+		createWindows((session) => {
+			look(session === parseAddress(location.hash).session);
+			poll();
+		}),
+		(error) => signIn.ask(error),
+	),
 };
 const client = createClient(server);
 const poll = createPolling(look);
 const testSaver = createTestSaver(client);
-const menu = createMenu(client, panels, {
+const menu = createMenu(client, viewer, {
 	onNews: (changed) => {
 		if (changed.has(parseAddress(location.hash).session ?? '')) chat.look();
 		panelView.look();
 		poll();
 	},
-	onStaff: () => {
-		testSaver.allow();
-		document.body.classList.add('staff');
+});
+const foot = createFoot({
+	viewer,
+	signOutUrl: document.querySelector<HTMLMetaElement>('meta[name="sign-out"]')?.content ?? '',
+	onChange: signIn.change,
+	onSignOut: () => {
+		forgetKey();
+		startAnew();
 	},
 });
 const chatRoot = find('#chat', HTMLElement);
@@ -50,9 +72,13 @@ const chat: Chat = new Chat(createClient(chatServer), {
 	root: document,
 	life: new AbortController().signal,
 	dropArea: window,
-	createMoney: createMoneyView,
+	// The token of a session does not open what the view reads.
+	createMoney: (root, reader, readVisit) =>
+		createMoneyView(root, reader, () => (viewer.may('seeAgents') ? readVisit() : undefined)),
 	createAskedBy,
-	createChoice: (onAgent) => createChoice(client, onAgent),
+	createChoice: (onAgent) => createChoice(client, viewer, onAgent),
+	mayDecide: () => viewer.may('decide'),
+	mayWrite: () => viewer.may('sendMessage'),
 	onSession: (id) => history.pushState(null, '', toSessionAddress(id)),
 	onNew: () => {
 		location.hash = '#/';
@@ -67,7 +93,8 @@ const chat: Chat = new Chat(createClient(chatServer), {
 	},
 });
 const trace = createTraceDrawer(client, (session) => toCurl(server.baseUrl, session, readKey() !== undefined));
-const panelView = createPanelView(find('#panel', HTMLElement), client, menu.refresh);
+const panelRoot = find('#panel', HTMLElement);
+const panelView = createPanelView(panelRoot, { client, viewer }, menu.refresh);
 const chatRoots = [chatRoot, find('#chosen', HTMLElement)];
 
 /** Reads changes that were made elsewhere, such as in another window. */
@@ -80,13 +107,62 @@ function look(asksSession: boolean): void {
 
 function showTrace(): void {
 	const { panel, session } = parseAddress(location.hash);
-	trace.show(panel === undefined ? session : undefined);
-	testSaver.show(panel === undefined ? session : undefined);
+	const shown = panel === undefined ? session : undefined;
+	trace.show(viewer.may('manageSession') ? shown : undefined);
+	testSaver.show(shown);
+}
+
+/** Shows the page to a person whom the server has let in. */
+function welcome(me: Me): void {
+	viewer.use(me);
+	const { body } = document;
+	body.classList.add('known');
+	body.classList.toggle('staff', viewer.may('manageSession'));
+	body.classList.toggle('admin', viewer.may('setBudget'));
+	testSaver.allow(viewer.may('manageSession'));
+	menu.showPanels(listPanels(viewer));
+	foot.show();
+	show();
+}
+
+/** Drops all that the page knows of a person. */
+function startAnew(): void {
+	history.replaceState(null, '', '#/');
+	location.reload();
+}
+
+async function start(): Promise<void> {
+	panelView.close();
+	try {
+		welcome(await client.getMe());
+	} catch (error) {
+		// The session of a token is gone.
+		if (error instanceof ClientError && error.status === 404) {
+			history.replaceState(null, '', '#/');
+			signIn.ask(error);
+		}
+		for (const root of chatRoots) root.hidden = true;
+		panelRoot.replaceChildren(createFailure(error, () => void start()));
+		panelRoot.hidden = false;
+	}
+}
+
+/** Finds what to show at an address. The token of a session has only its session. Without new chats, a panel is the start. */
+function findOwnAddress(address: Address): Address {
+	const own = viewer.me?.session;
+	const [first] = listPanels(viewer);
+	const isStart = address.panel === undefined && address.session === undefined;
+	if (own !== undefined) return { session: own };
+	return isStart && first !== undefined && !viewer.may('createSession') ? { panel: first.name } : address;
 }
 
 function show(): void {
-	const address = parseAddress(location.hash);
-	const panel = panels.find(({ name }) => name === address.panel);
+	if (viewer.me === undefined) return;
+	const asked = parseAddress(location.hash);
+	const address = findOwnAddress(asked);
+	if (address.session !== asked.session || address.panel !== asked.panel)
+		history.replaceState(null, '', address.session ? toSessionAddress(address.session) : `#/${address.panel ?? ''}`);
+	const panel = listPanels(viewer).find(({ name }) => name === address.panel);
 	menu.point();
 	showTrace();
 	if (address.trace !== undefined) trace.open(address.trace);
@@ -114,4 +190,4 @@ addEventListener('hashchange', show);
 find('#new', HTMLElement).addEventListener('click', () => {
 	if (/^#?\/?$/.test(location.hash)) show();
 });
-show();
+void start();

@@ -1,6 +1,5 @@
 /** The list of panels, and the view that shows one of them. */
 
-import type { Client } from '../client/index.ts';
 import { feedback } from './panels/feedback.ts';
 import { inbox } from './panels/inbox.ts';
 import { memory } from './panels/memory.ts';
@@ -12,23 +11,23 @@ import { spending } from './panels/spending.ts';
 import { tools } from './panels/tools.ts';
 import { element } from './parts/element.ts';
 import { createFailure } from './parts/failure.ts';
-import type { Panel } from './parts/panel.ts';
+import type { Panel, Place } from './parts/panel.ts';
+import type { Viewer } from './parts/viewer.ts';
 
 /** The panels, in the order of the menu. */
-export const panels: readonly Panel[] = [
-	inbox,
-	feedback,
-	sessions,
-	memory,
-	schedules,
-	skills,
-	tools,
-	servers,
-	spending,
-];
+const panels: readonly Panel[] = [inbox, feedback, sessions, memory, schedules, skills, tools, servers, spending];
+
+/** Lists the panels that a person may see. The token of a session opens none. */
+export function listPanels({ me, may }: Viewer): readonly Panel[] {
+	return me?.kind === 'token' ? [] : panels.filter(({ right = 'seeAgents' }) => may(right));
+}
 
 /** Shows one panel at a time in `root`. Calls `onChange` when a panel is shown, or has changed the menu's data. */
-export function createPanelView(root: HTMLElement, client: Client, onChange: () => void) {
+export function createPanelView(
+	root: HTMLElement,
+	{ client, viewer }: Pick<Place, 'client' | 'viewer'>,
+	onChange: () => void,
+) {
 	let visit = new AbortController();
 	let listener: (() => Promise<void>) | undefined;
 
@@ -52,7 +51,7 @@ export function createPanelView(root: HTMLElement, client: Client, onChange: () 
 			if (!signal.aborted) listener = newest;
 		};
 		panel
-			.open(body, { client, signal, again, onNews, changed: onChange })
+			.open(body, { client, viewer, signal, again, onNews, changed: onChange })
 			.then(onChange)
 			.catch((error: unknown) => {
 				if (!signal.aborted) body.replaceChildren(createFailure(error, again));

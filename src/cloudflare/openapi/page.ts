@@ -36,6 +36,7 @@ export function renderPage(document: Document): string {
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="./theme.css">
 <link rel="stylesheet" href="./docs.css">
+<script src="./theme.js"></script>
 <script type="module" src="./docs.js"></script>
 </head>
 <body>

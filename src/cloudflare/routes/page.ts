@@ -15,6 +15,7 @@ const files = [
 	'/docs.js',
 	'/style.css',
 	'/theme.css',
+	'/theme.js',
 ];
 
 export const pagePaths: readonly string[] = ['/', ...files];

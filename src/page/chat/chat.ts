@@ -18,6 +18,7 @@ import { readEdited } from './message-end.ts';
 import { createOpenCalls, type OpenCalls } from './open-calls.ts';
 import { createProgress } from './progress.ts';
 import { createRatings, type Ratings } from './ratings.ts';
+import { setReadOnly } from './read-only.ts';
 import { createRunPlayer, createTakenUp, type TakenUp, withStart } from './run-player.ts';
 import { hasArrived, readRefusal, sendOrAnswer } from './sending.ts';
 import { createSidePanels } from './side-panels.ts';
@@ -81,6 +82,7 @@ export class Chat {
 			findSchema: this.#choice.findSchema,
 			createAskedBy: around.createAskedBy,
 			mayDecide: around.mayDecide,
+			mayWrite: around.mayWrite,
 			onRefused: (error, call) => this.#showRefusal(error, call),
 		});
 		this.#playRun = createRunPlayer({
@@ -118,6 +120,7 @@ export class Chat {
 		this.#visit = new AbortController();
 		const { signal } = this.#visit;
 		this.#sessionId = id;
+		setReadOnly(this.#around.root, this.#around.mayWrite?.() === false);
 		if (this.#mayFocus) this.#composer.focus();
 		try {
 			await this.#choice.load(signal);

@@ -4,6 +4,7 @@ import { type Agent, type Client, ClientError, type Session } from '../../client
 import { describeModel } from '../../client/words.ts';
 import { find } from '../parts/element.ts';
 import { type FindSchema, findCallSchema } from '../parts/open-call.ts';
+import type { Viewer } from '../parts/viewer.ts';
 import type { Welcome } from './welcome.ts';
 
 /** What a new chat talks to. */
@@ -24,7 +25,7 @@ export interface Choice {
 }
 
 /** Lets a person choose from all agents of the server, and from their models. */
-export function createChoice(client: Client, onAgent: () => void): Choice {
+export function createChoice(client: Client, viewer: Viewer, onAgent: () => void): Choice {
 	const agentField = find('#agent', HTMLSelectElement);
 	const modelField = find('#model', HTMLSelectElement);
 	let agents: readonly Agent[] = [];
@@ -57,7 +58,8 @@ export function createChoice(client: Client, onAgent: () => void): Choice {
 
 	return {
 		async load(signal) {
-			if (agents.length > 0) return;
+			// The token of a session does not open the list of agents.
+			if (agents.length > 0 || !viewer.may('seeAgents')) return;
 			agents = await client.listAgents({ signal });
 			agentField.replaceChildren(...agents.map(({ name }) => new Option(name, name)));
 			agentField.disabled = agents.length === 0;

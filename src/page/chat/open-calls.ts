@@ -24,6 +24,8 @@ interface Options {
 	readonly createAskedBy: ((asking: Asking) => HTMLElement) | undefined;
 	/** Whether the reader can allow calls. If not, approvals have no form. */
 	readonly mayDecide: (() => boolean) | undefined;
+	/** Whether the reader can answer the other calls. */
+	readonly mayWrite: (() => boolean) | undefined;
 	/** Called if the answer to a call was refused. Shows the reason, and the calls that wait now. */
 	readonly onRefused: (error: unknown, call: string) => Promise<void>;
 }
@@ -37,8 +39,11 @@ export interface OpenCalls {
 	keep(ids: ReadonlySet<string>): void;
 }
 
+const yes = (): boolean => true;
+
 export function createOpenCalls(options: Options): OpenCalls {
-	const { client, transcript, play, send, findSchema, createAskedBy, mayDecide = () => true, onRefused } = options;
+	const { client, transcript, play, send, findSchema, createAskedBy, onRefused } = options;
+	const { mayDecide = yes, mayWrite = yes } = options;
 	const { root, tail } = transcript;
 	const forms = createKeptForms();
 	/** The session whose forms are shown, and the element that contains the forms. */
@@ -63,7 +68,8 @@ export function createOpenCalls(options: Options): OpenCalls {
 		tail.toEnd();
 	}
 
-	const mayAnswer = (kind: WaitingCall['kind']): boolean => kind !== 'approval' || mayDecide();
+	const mayAnswer = (kind: WaitingCall['kind'] | undefined): boolean =>
+		kind === 'approval' ? mayDecide() : mayWrite();
 
 	function createCall(call: WaitingCall, about: HTMLElement | undefined): HTMLElement {
 		const schema = findSchema(call);

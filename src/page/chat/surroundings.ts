@@ -23,6 +23,8 @@ export interface Surroundings {
 	readonly isEmbedded?: boolean;
 	/** Whether the reader can allow calls. */
 	readonly mayDecide?: () => boolean;
+	/** Whether the reader can send messages. */
+	readonly mayWrite?: () => boolean;
 	/** Makes the choice of a new chat's agent. `onAgent` is called when a person has chosen. */
 	readonly createChoice: (onAgent: () => void) => Choice;
 	/** Called when a message has created a session. */

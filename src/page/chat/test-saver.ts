@@ -36,8 +36,8 @@ export function createTestSaver(client: Client) {
 	opener.addEventListener('click', () => void save());
 
 	return {
-		allow(): void {
-			isAllowed = true;
+		allow(is: boolean): void {
+			isAllowed = is;
 			update();
 		},
 		/** Sets the session that is saved. Without a session, there is no button. */

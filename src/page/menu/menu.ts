@@ -1,21 +1,19 @@
 /** The menu: links to the panels and to the newest sessions. */
 
-import type { Client, ListedSession } from '../../client/index.ts';
+import type { ApprovalPage, Client, ListedSession } from '../../client/index.ts';
 import { parseAddress, toSessionAddress } from '../parts/address.ts';
 import { element, find, link } from '../parts/element.ts';
 import type { Panel } from '../parts/panel.ts';
 import { createAge } from '../parts/time.ts';
+import type { Viewer } from '../parts/viewer.ts';
 
 const mostSessions = 30;
 /** The maximum number of waiting calls that the badge counts. */
 const mostWaiting = 100;
+const noApprovals: ApprovalPage = { approvals: [] };
 
-/** `onStaff` is called if the person may see what waits in all sessions. `onNews` is called with the ids of the changed sessions, after a read that found changes. */
-export function createMenu(
-	client: Client,
-	panels: readonly Panel[],
-	{ onNews, onStaff }: { onNews(changed: ReadonlySet<string>): void; onStaff(): void },
-) {
+/** `onNews` is called with the ids of the changed sessions, after a read that found changes. */
+export function createMenu(client: Client, viewer: Viewer, { onNews }: { onNews(changed: ReadonlySet<string>): void }) {
 	const places = find('#places', HTMLElement);
 	const recent = find('#recent', HTMLElement);
 	const newChat = find('#new', HTMLAnchorElement);
@@ -25,12 +23,20 @@ export function createMenu(
 	let known: ReadonlyMap<string, string> | undefined;
 	let reading = new AbortController();
 
-	places.replaceChildren(
-		...panels.map(({ name, title }) =>
-			element('li', '', link('', `#/${name}`, title, ...(name === 'inbox' ? [waiting] : []))),
-		),
-	);
 	waiting.hidden = true;
+
+	/** Lists what the person may see. */
+	function showPanels(panels: readonly Panel[]): void {
+		places.replaceChildren(
+			...panels.map(({ name, title }) =>
+				element('li', '', link('', `#/${name}`, title, ...(name === 'inbox' ? [waiting] : []))),
+			),
+		);
+		newChat.hidden = !viewer.may('createSession');
+		find('#recent-title', HTMLElement).hidden = !viewer.may('listSessions');
+		known = undefined;
+		showSessions([]);
+	}
 
 	function mark(): void {
 		const { panel = '', session } = parseAddress(location.hash);
@@ -50,6 +56,7 @@ export function createMenu(
 	}
 
 	return {
+		showPanels,
 		/** Marks the link to the current address of the page. */
 		point(): void {
 			mark();
@@ -61,16 +68,14 @@ export function createMenu(
 			reading.abort();
 			reading = new AbortController();
 			const { signal } = reading;
+			if (!viewer.may('listSessions')) return;
 			const [listed, waits] = await Promise.allSettled([
 				client.listSessions({ limit: mostSessions, signal }),
-				client.listApprovals({ limit: mostWaiting, signal }),
+				viewer.may('seeInbox') ? client.listApprovals({ limit: mostWaiting, signal }) : noApprovals,
 			]);
 			if (signal.aborted) return;
 			if (listed.status === 'fulfilled') showSessions(listed.value.sessions);
-			if (waits.status === 'fulfilled') {
-				showWaiting(waits.value.approvals.length, waits.value.cursor !== undefined);
-				onStaff();
-			}
+			if (waits.status === 'fulfilled') showWaiting(waits.value.approvals.length, waits.value.cursor !== undefined);
 			if (listed.status !== 'fulfilled' || waits.status !== 'fulfilled') return;
 			const now = new Map([
 				...listed.value.sessions.map((session) => [session.id, JSON.stringify(session)] as const),

@@ -13,6 +13,7 @@ const pageLength = 50;
 
 export const feedback: Panel = {
 	name: 'feedback',
+	right: 'seeInbox',
 	title: 'Feedback',
 	about: 'What people said about answers in all sessions, the newest first.',
 	async open(root, place) {

@@ -16,6 +16,7 @@ const mostSeen = 100;
 
 export const inbox: Panel = {
 	name: 'inbox',
+	right: 'seeInbox',
 	title: 'Inbox',
 	about: 'What waits for a person in all sessions, the oldest first.',
 	async open(root, place) {

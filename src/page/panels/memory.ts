@@ -12,6 +12,7 @@ const pageLength = 50;
 
 export const memory: Panel = {
 	name: 'memory',
+	right: 'seeUsers',
 	title: 'Memory',
 	about: 'What agents remember beyond a session: yours, or that of a user of a session.',
 	async open(root, place) {
@@ -44,7 +45,8 @@ export const memory: Panel = {
 		const eraseAll = () => void place.client.eraseMemories({ ...whose(), signal: place.signal }).then(reload, fail);
 		const erase = createRemoval('of them', eraseAll, 'Erase all');
 		const nothing = element('p', 'nothing', 'Nothing is remembered here.');
-		root.append(element('div', 'tools', words, user, add, download, erase), failures, nothing, list, more);
+		const changes = place.viewer.may('manageUsers') ? [add, download, erase] : [download];
+		root.append(element('div', 'tools', words, user, ...changes), failures, nothing, list, more);
 	},
 };
 
@@ -70,7 +72,8 @@ function createEntry(memory: Memory, whose: Whose): HTMLElement {
 			edit,
 			createRemoval(now.path, () => void remove(now)),
 		);
-		const head = element('p', 'card-head', element('span', 'title', now.path), createSource(now), actions);
+		const shown = whose.viewer.may('manageUsers') ? actions : undefined;
+		const head = element('p', 'card-head', element('span', 'title', now.path), createSource(now), shown);
 		return [head, element('p', 'card-text', now.text)];
 	}
 
@@ -98,7 +101,7 @@ function createSource({ source: { via, agent = 'an agent', sessionId }, updatedA
 }
 
 /** The person whose memories a panel shows. */
-interface Whose extends Pick<Place, 'client' | 'signal' | 'again'> {
+interface Whose extends Pick<Place, 'client' | 'viewer' | 'signal' | 'again'> {
 	readonly holder: { readonly user?: string };
 }
 

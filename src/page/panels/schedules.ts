@@ -13,6 +13,7 @@ const mostSessions = 100;
 
 export const schedules: Panel = {
 	name: 'schedules',
+	right: 'manageSession',
 	title: 'Schedules',
 	about: 'What wakes agents and sessions by itself, and when.',
 	async open(root, place) {

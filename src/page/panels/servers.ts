@@ -15,6 +15,7 @@ import type { Panel, Place } from '../parts/panel.ts';
 
 export const servers: Panel = {
 	name: 'servers',
+	right: 'setUp',
 	title: 'MCP servers',
 	about: 'Servers whose tools agents may call: yours, and those that agents name.',
 	async open(root, place) {

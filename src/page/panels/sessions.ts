@@ -17,6 +17,7 @@ const mostWords = 200;
 
 export const sessions: Panel = {
 	name: 'sessions',
+	right: 'listSessions',
 	title: 'Sessions',
 	about: 'All conversations, the newest activity first.',
 	async open(root, place) {
@@ -70,7 +71,8 @@ export const sessions: Panel = {
 		await pages.load();
 		place.onNews(lookAgain);
 		const nothing = element('p', 'nothing', 'No session was found.');
-		root.append(element('div', 'tools', search, createImport(place)), table, nothing, pages.more, pages.failures);
+		const adding = place.viewer.may('importSession') ? createImport(place) : undefined;
+		root.append(element('div', 'tools', search, adding), table, nothing, pages.more, pages.failures);
 	},
 };
 
@@ -127,6 +129,7 @@ function createRow(listed: ListedSession, place: Place): HTMLElement {
 	const actions = element('td', 'actions');
 	const row = element('tr', '', name, element('td', '', agent), state, cost, age, actions);
 	row.dataset.session = id;
+	if (!place.viewer.may('manageSession')) return row;
 	actions.append(
 		createAction('Rename', title, () => {
 			const form = createRename(title, async (newer) => {

@@ -23,8 +23,9 @@ What to do.
 
 export const skills: Panel = {
 	name: 'skills',
+	right: 'seeSkills',
 	title: 'Skills',
-	about: 'What agents may read up. A change needs a key with the scope admin.',
+	about: 'What agents may read up. A key with the scope admin publishes and changes them.',
 	async open(root, place) {
 		const list = element('ul', 'cards');
 		const search = createSearchField('Search skills');
@@ -35,8 +36,10 @@ export const skills: Panel = {
 		);
 		search.addEventListener('input', pages.reload);
 		await pages.load();
-		const adding = element('details', 'adding', element('summary', '', 'Publish a skill'), createNew(place));
-		root.append(element('div', 'tools', search), adding, element('p', 'nothing', 'No skill was found.'), list);
+		const adding = place.viewer.hasScope('admin')
+			? [element('details', 'adding', element('summary', '', 'Publish a skill'), createNew(place))]
+			: [];
+		root.append(element('div', 'tools', search), ...adding, element('p', 'nothing', 'No skill was found.'), list);
 	},
 };
 
@@ -64,8 +67,9 @@ function createEntry({ name, description }: SkillPage['skills'][number], place: 
 	return element('li', 'card', details);
 }
 
-async function createEditor(name: string, { client, signal, again }: Place): Promise<HTMLElement> {
+async function createEditor(name: string, { client, viewer, signal, again }: Place): Promise<HTMLElement> {
 	const { markdown, etag } = await client.getSkill(name, { signal });
+	if (!viewer.hasScope('admin')) return element('pre', 'card-text', markdown);
 	const text = createTextArea(markdown, 14);
 	const result = element('ul');
 	let version = etag;

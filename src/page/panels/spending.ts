@@ -11,6 +11,7 @@ const days = 31;
 
 export const spending: Panel = {
 	name: 'spending',
+	right: 'seeUsers',
 	title: 'Spending',
 	about:
 		'What calls to models cost, by day (UTC), agent, model, user and unit. It needs the role staff, and shows all owners to a key with the scope admin.',

@@ -17,6 +17,7 @@ const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 export const tools: Panel = {
 	name: 'tools',
+	right: 'setUp',
 	title: 'Tools',
 	about: 'HTTP tools of your own, which every agent that allows them may call.',
 	async open(root, place) {

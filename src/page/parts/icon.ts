@@ -56,8 +56,13 @@ export type IconName = keyof typeof icons;
 
 /** Draws an icon. Screen readers do not see it, so give it words beside it. */
 export function createIcon(name: IconName, className = ''): SVGSVGElement {
-	const shapes = icons[name].map(([tag, attributes]) => svg(tag, attributes));
-	return svg('svg', { viewBox: '0 0 24 24', 'aria-hidden': 'true', class: `icon ${className}`.trim() }, ...shapes);
+	return drawIcon(icons[name], className);
+}
+
+/** Draws the shapes of an icon of the set. */
+export function drawIcon(shapes: typeof chevronDown, className = ''): SVGSVGElement {
+	const drawn = shapes.map(([tag, attributes]) => svg(tag, attributes));
+	return svg('svg', { viewBox: '0 0 24 24', 'aria-hidden': 'true', class: `icon ${className}`.trim() }, ...drawn);
 }
 
 /** Draws the thumb of a rating. */

@@ -3,10 +3,12 @@
 import type { Client } from '../../client/index.ts';
 import { button, element } from './element.ts';
 import { createFailure } from './failure.ts';
+import type { Right, Viewer } from './viewer.ts';
 
 /** What the page passes to a panel each time the panel is shown. */
 export interface Place {
 	readonly client: Client;
+	readonly viewer: Viewer;
 	/** Aborted when the page leaves the panel, or shows it again. */
 	readonly signal: AbortSignal;
 	/** Reloads the panel. */
@@ -22,6 +24,8 @@ export interface Panel {
 	readonly name: string;
 	readonly title: string;
 	readonly about: string;
+	/** The right that the panel needs. Without this field, everybody with a key sees it. */
+	readonly right?: Right;
 	/** Fills the empty element `root`. If `open` throws, the page shows the error with a retry button. */
 	open(root: HTMLElement, place: Place): Promise<void>;
 }

@@ -6,7 +6,7 @@ import worker from '../../worker.ts';
 
 /** Routes without authentication. Each is a decision. */
 const open = [
-	/^\/((app|embed|highlight|mathml)\.js|style\.css|theme\.css)?$/,
+	/^\/((app|embed|highlight|mathml|theme)\.js|style\.css|theme\.css)?$/,
 	/^\/healthz$/,
 	/^\/openapi\.json$/,
 	/^\/docs/,
