@@ -48,6 +48,7 @@ export type {
 	FileChangePage,
 	FilePage,
 	FoundRequest,
+	Key,
 	LinkBody,
 	ListedFeedback,
 	ListedSession,

@@ -4,6 +4,7 @@ import { type Http, type SignalOption, toQuery } from './http.ts';
 import type {
 	ErasedUser,
 	ExportedUser,
+	Key,
 	McpServer,
 	McpServerBody,
 	McpServerDetails,
@@ -180,12 +181,17 @@ function toServerPath(name: string): string {
 
 export type UserClient = ReturnType<typeof createUserClient>;
 
-/** Creates the methods of `/v1/users` and `/v1/me`. Those of users need a key or an account with a sufficient role. */
+/** Creates the methods of `/v1/users`, `/v1/keys` and `/v1/me`. Those of users need a key or an account with a sufficient role. */
 export function createUserClient(http: Http) {
 	return {
 		/** Reads who the caller is, and what the caller may do. Works with the token of a session, too. */
 		getMe({ signal }: SignalOption = {}): Promise<Me> {
 			return http.json('/v1/me', { signal });
+		},
+
+		/** Lists the keys that the server knows, without their secrets. Needs a key with the scope `admin`. */
+		async listKeys({ signal }: SignalOption = {}): Promise<Key[]> {
+			return (await http.json<{ keys: Key[] }>('/v1/keys', { signal })).keys;
 		},
 
 		/** Exports everything of a user: sessions, memories, schedules, the budget and the spending. */

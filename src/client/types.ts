@@ -6,6 +6,7 @@ import type { providerCall, resultsBody, source, waitingCall } from '../cloudfla
 import type { runEvent } from '../cloudflare/wire/event.ts';
 import type { feedback, feedbackBody, feedbackPage, feedbackQuery } from '../cloudflare/wire/feedback.ts';
 import type { file, fileChangePage, filePage } from '../cloudflare/wire/file.ts';
+import type { listedKey } from '../cloudflare/wire/key.ts';
 import type { serverBody, shownServer, shownServerDetails } from '../cloudflare/wire/mcp.ts';
 import type { me } from '../cloudflare/wire/me.ts';
 import type { memoryPage, shownMemory } from '../cloudflare/wire/memory.ts';
@@ -35,6 +36,8 @@ type Query<S extends v.GenericSchema<{ readonly limit?: string }, unknown>> = Om
 	readonly limit?: number;
 };
 
+/** An API key, without its secret. */
+export type Key = v.InferOutput<typeof listedKey>;
 /** Who the caller is, and what the caller may do. */
 export type Me = v.InferOutput<typeof me>;
 export type Agent = v.InferOutput<typeof agent>;

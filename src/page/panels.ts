@@ -8,6 +8,7 @@ import { servers } from './panels/servers.ts';
 import { sessions } from './panels/sessions.ts';
 import { skills } from './panels/skills.ts';
 import { spending } from './panels/spending.ts';
+import { team } from './panels/team.ts';
 import { tools } from './panels/tools.ts';
 import { element } from './parts/element.ts';
 import { createFailure } from './parts/failure.ts';
@@ -15,7 +16,7 @@ import type { Panel, Place } from './parts/panel.ts';
 import type { Viewer } from './parts/viewer.ts';
 
 /** The panels, in the order of the menu. */
-const panels: readonly Panel[] = [inbox, feedback, sessions, memory, schedules, skills, tools, servers, spending];
+const panels: readonly Panel[] = [inbox, feedback, sessions, memory, schedules, skills, tools, servers, spending, team];
 
 /** Lists the panels that a person may see. The token of a session opens none. */
 export function listPanels({ me, may }: Viewer): readonly Panel[] {
