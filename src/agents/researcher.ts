@@ -48,10 +48,10 @@ export const researcher = defineAgent({
 	name: 'researcher',
 	description:
 		'Reads pages of the web, compares them, and writes a report to a file. Knows customers, and sends mails.',
-	// `npm start` serves these pages, so the examples need no network.
+	// The server itself has these pages, so the examples need no network.
 	examples: [
-		'Read http://localhost:8787/docs and http://localhost:8787/healthz, and write report.md about them.',
-		'What does http://localhost:8787/docs say?',
+		'Read {origin}/docs and {origin}/healthz, and write report.md about them.',
+		'What does {origin}/docs say?',
 		'Open the sample page.',
 	],
 	system:

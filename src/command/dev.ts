@@ -8,8 +8,16 @@ import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { toMessageText } from '../core/base/errors.ts';
 import { type Inspection, inspect, writeBanner } from './dev/banner.ts';
+import { answerConnect } from './dev/connect.ts';
 import { DevServer } from './dev/dev-server.ts';
-import { type DevOptions, publicUrlOptions, readOptions, secretsKeyOptions, usage } from './dev/options.ts';
+import {
+	type DevOptions,
+	findConnectOptions,
+	publicUrlOptions,
+	readOptions,
+	secretsKeyOptions,
+	usage,
+} from './dev/options.ts';
 import { describeAnswer } from './dev/output.ts';
 import { createProxy } from './dev/proxy.ts';
 import { createTypeCheck } from './dev/types.ts';
@@ -48,10 +56,12 @@ async function serve(options: DevOptions, wrangler: string, prepare: () => void)
 	const keys = await keyOptions(options.keysFile);
 	const secret = randomBytes(24).toString('hex');
 	const { basePath } = options;
+	const connect = findConnectOptions(options);
 	const proxy = createProxy({
 		secret: options.isPrivate && options.keysFile === undefined ? secret : undefined,
 		findAddress: () => server.findAddress(),
 		onlyLoopback: options.isPrivate && options.keysFile === undefined,
+		answerFirst: connect && ((req) => answerConnect(req, connect)),
 		tls: options.tls,
 		translate: (text) => server.translate(text),
 		onAnswer: options.json ? undefined : (line) => printLine(describeAnswer(line)),

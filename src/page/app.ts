@@ -1,11 +1,14 @@
 /** The page: the chat and the panels, each at its own address. */
 
+import { createConnectClient } from '../client/connect.ts';
+import { createHttp } from '../client/http.ts';
 import { ClientError, createClient, type Me } from '../client/index.ts';
 import { Chat } from './chat/chat.ts';
-import { createChoice } from './chat/choice.ts';
+import { createChoice, type Home } from './chat/choice.ts';
 import { createFrame } from './chat/frame.ts';
 import { createMoneyView } from './chat/money.ts';
 import { createTestSaver } from './chat/test-saver.ts';
+import { createHome, intro } from './home/home.ts';
 import { createFoot } from './menu/foot.ts';
 import { createMenu } from './menu/menu.ts';
 import { createPanelView, listPanels } from './panels.ts';
@@ -43,6 +46,7 @@ const server = {
 	),
 };
 const client = createClient(server);
+const connection = createConnectClient(createHttp(server));
 const poll = createPolling(look);
 const testSaver = createTestSaver(client);
 const menu = createMenu(client, viewer, {
@@ -61,6 +65,11 @@ const foot = createFoot({
 		startAnew();
 	},
 });
+const home: Home = {
+	intro,
+	create: ({ renew, ...start }) =>
+		createHome({ ...start, connection, readAgents: () => client.listAgents(), onConnected: renew }),
+};
 const chatRoot = find('#chat', HTMLElement);
 chatRoot.append(...createFrame());
 const chatServer = {
@@ -76,7 +85,7 @@ const chat: Chat = new Chat(createClient(chatServer), {
 	createMoney: (root, reader, readVisit) =>
 		createMoneyView(root, reader, () => (viewer.may('seeAgents') ? readVisit() : undefined)),
 	createAskedBy,
-	createChoice: (onAgent) => createChoice(client, viewer, onAgent),
+	createChoice: (onAgent) => createChoice(client, viewer, { onAgent, home }),
 	mayDecide: () => viewer.may('decide'),
 	mayWrite: () => viewer.may('sendMessage'),
 	onSession: (id) => history.pushState(null, '', toSessionAddress(id)),

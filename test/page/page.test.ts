@@ -335,7 +335,7 @@ describe('a chat', () => {
 
 	test('offers the examples of the chosen agent, and sends an example by a click', async () => {
 		const offered = () => readTexts('#examples button');
-		const { agents } = JSON.parse(await (await fetch(`${server.url}/v1/agents`)).text());
+		const { agents } = JSON.parse(await (await fetch(`${proxy.url}/v1/agents`)).text());
 		expect(agents.length).toBeGreaterThan(1);
 		for (const { name, examples } of agents) {
 			await page.selectOption('#agent', name);

@@ -18,6 +18,7 @@ export function createAgentRoutes(runtime: Runtime) {
 			const settings = readConfig(c.env);
 			const providers = runtime.providers(settings);
 			const { isOperator } = getReader(c);
+			const origin = `${new URL(c.req.url).origin}${c.var.basePath}`;
 			const reader = { runtime, config: settings, reader: { ...getActor(c), metadata: {} } };
 			const described = runtime.agents.map(async (agent): Promise<Shown<typeof agentSchema>> => {
 				const model = chooseModel(agent, undefined, settings.model);
@@ -28,7 +29,7 @@ export function createAgentRoutes(runtime: Runtime) {
 				return {
 					name: agent.name,
 					description: agent.description,
-					examples: agent.examples ?? [],
+					examples: (agent.examples ?? []).map((text) => text.replaceAll('{origin}', origin)),
 					model,
 					ready: models[0]?.ready === true,
 					models,

@@ -2,13 +2,15 @@
 
 import { randomBytes } from 'node:crypto';
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { toMessageText } from '../../core/base/errors.ts';
 import { findNearest } from '../../core/base/text.ts';
 import { defaultKeysFile } from '../keys/file.ts';
 import { toBasePath, UsageError } from '../options.ts';
 import { defaultConfig, root, toCommand } from '../project.ts';
+import { findVariablesFile } from './connect/variables-file.ts';
+import type { ConnectOptions } from './connect.ts';
 
 export const usage = `${toCommand('dev', '[OPTIONS]')}: serves everything on this machine, with the skills of skills/, and reloads what is saved
   --port PORT         where it listens (8787, or what the variable PORT says)
@@ -198,6 +200,16 @@ function readOrMakeKey(folder: string): string {
 	// Only the user who created the file can read it.
 	writeFileSync(file, `${key}\n`, { mode: 0o600 });
 	return key;
+}
+
+/** Returns how the page can connect a model. Returns undefined if it must not, or if other files have the variables. */
+export function findConnectOptions(options: DevOptions): ConnectOptions | undefined {
+	const { isPrivate, keysFile, rest, config, env, basePath } = options;
+	const folder = resolve(dirname(config));
+	const isElsewhere = folder !== root || rest.some((option) => /^--(env-file|cwd)\b/.test(option));
+	if (!isPrivate || keysFile !== undefined || isElsewhere) return undefined;
+	const hasModel = rest.some((option) => /^(--var=)?MODEL:/.test(option));
+	return { basePath, findFile: () => findVariablesFile(folder, env), hasModel };
 }
 
 /** Whether the project sets a variable: as an option, in its configuration, or in a file beside the configuration. */

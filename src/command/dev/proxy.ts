@@ -36,6 +36,8 @@ export interface ProxyOptions {
 	readonly translate?: (text: string) => string;
 	/** Called when an answer starts. */
 	readonly onAnswer?: (line: AnswerLine) => void;
+	/** Answers a request in place of the Worker. Returns undefined for a request to the Worker. */
+	readonly answerFirst?: (req: IncomingMessage) => Promise<Response | undefined>;
 	/** A certificate and its key, for an https address. */
 	readonly tls?: ServerOptions;
 	/** The maximum size of a body of unknown length, which is kept in memory. The default is the Worker's own limit. */
@@ -99,16 +101,21 @@ async function handle(req: IncomingMessage, res: ServerResponse, options: ProxyO
 	};
 	try {
 		assertAllowed(req, options);
-		await passOn(req, res, options, report);
+		const answer = await options.answerFirst?.(req);
+		if (answer === undefined) await passOn(req, res, options, report);
+		else await sendOwn(res, answer, report);
 	} catch (error) {
 		if (res.headersSent || res.destroyed) return void res.destroy();
-		const answer = toResponse(error);
-		const body = Buffer.from(await answer.arrayBuffer());
-		const headers = { 'x-content-type-options': 'nosniff', 'content-length': body.length };
-		report(answer.status);
-		const all = { ...Object.fromEntries(answer.headers), ...headers };
-		await send(res, answer.status, all, [Readable.from([body])]).catch(() => {});
+		await sendOwn(res, toResponse(error), report).catch(() => {});
 	}
+}
+
+/** Sends an answer that is not from the Worker. */
+async function sendOwn(res: ServerResponse, answer: Response, report: Report): Promise<void> {
+	const body = Buffer.from(await answer.arrayBuffer());
+	const own = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store', 'content-length': body.length };
+	report(answer.status);
+	await send(res, answer.status, { ...Object.fromEntries(answer.headers), ...own }, [Readable.from([body])]);
 }
 
 /** The host names by which a browser reaches only this machine. */

@@ -24,8 +24,31 @@ export interface Choice {
 	readonly keepModel: () => void;
 }
 
+/** The start page as the choice sees it. */
+export interface Start {
+	readonly agents: readonly Agent[];
+	/** The name of the chosen agent. */
+	readonly chosen: string;
+	/** Shows another agent on the start page. */
+	readonly onAgent: (name: string) => void;
+	/** Begins a chat with an agent. */
+	readonly onExample: (name: string, text: string) => void;
+	/** Reads the agents again, and shows the start page anew. */
+	readonly renew: () => Promise<void>;
+}
+
+/** What the start page has besides the chosen agent. */
+export interface Home {
+	readonly intro: string;
+	readonly create: (start: Start) => HTMLElement;
+}
+
 /** Lets a person choose from all agents of the server, and from their models. */
-export function createChoice(client: Client, viewer: Viewer, onAgent: () => void): Choice {
+export function createChoice(
+	client: Client,
+	viewer: Viewer,
+	{ onAgent, home }: { readonly onAgent: () => void; readonly home: Home },
+): Choice {
 	const agentField = find('#agent', HTMLSelectElement);
 	const modelField = find('#model', HTMLSelectElement);
 	let agents: readonly Agent[] = [];
@@ -56,19 +79,42 @@ export function createChoice(client: Client, viewer: Viewer, onAgent: () => void
 		showModels(model);
 	}
 
+	async function read(signal?: AbortSignal): Promise<void> {
+		agents = await client.listAgents({ signal });
+		const chosen = agentField.value;
+		agentField.replaceChildren(...agents.map(({ name }) => new Option(name, name)));
+		if (agents.some(({ name }) => name === chosen)) agentField.value = chosen;
+		agentField.disabled = agents.length === 0;
+		showModels(undefined);
+	}
+
+	const createMore = (send: (text: string) => void): HTMLElement =>
+		home.create({
+			agents,
+			chosen: agentField.value,
+			onAgent(name) {
+				pick({ agent: name });
+				onAgent();
+			},
+			onExample(name, text) {
+				pick({ agent: name });
+				send(text);
+			},
+			async renew() {
+				await read();
+				onAgent();
+			},
+		});
+
 	return {
 		async load(signal) {
 			// The token of a session does not open the list of agents.
-			if (agents.length > 0 || !viewer.may('seeAgents')) return;
-			agents = await client.listAgents({ signal });
-			agentField.replaceChildren(...agents.map(({ name }) => new Option(name, name)));
-			agentField.disabled = agents.length === 0;
-			showModels(undefined);
+			if (agents.length === 0 && viewer.may('seeAgents')) await read(signal);
 		},
 		begin() {
 			const agent = takeAgent();
 			pick({ agent: agent.name });
-			return toWelcome(agent);
+			return { ...toWelcome(agent), intro: home.intro, createMore };
 		},
 		create: async () => (await client.createSession({ agent: takeAgent().name })).id,
 		pick,

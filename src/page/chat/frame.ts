@@ -13,10 +13,12 @@ function createScroller(): HTMLElement {
 	const welcome = element(
 		'section',
 		'',
+		configure(element('p'), { id: 'welcome-intro', hidden: true }),
 		configure(element('h2'), { id: 'welcome-name' }),
 		configure(element('p'), { id: 'welcome-description' }),
 		configure(element('dl'), { id: 'welcome-facts' }),
 		configure(examples, { id: 'examples', hidden: true }),
+		configure(element('div'), { id: 'welcome-more' }),
 	);
 	const transcript = configure(element('div'), { id: 'transcript', role: 'log', ariaLabel: say('Conversation') });
 	transcript.ariaLive = 'polite';

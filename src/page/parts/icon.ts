@@ -3,11 +3,13 @@
 import arrowDown from 'lucide/dist/esm/icons/arrow-down.mjs';
 import bookOpen from 'lucide/dist/esm/icons/book-open.mjs';
 import bot from 'lucide/dist/esm/icons/bot.mjs';
+import braces from 'lucide/dist/esm/icons/braces.mjs';
 import check from 'lucide/dist/esm/icons/check.mjs';
 import chevronDown from 'lucide/dist/esm/icons/chevron-down.mjs';
 import chevronLeft from 'lucide/dist/esm/icons/chevron-left.mjs';
 import chevronRight from 'lucide/dist/esm/icons/chevron-right.mjs';
 import copy from 'lucide/dist/esm/icons/copy.mjs';
+import cornerDownLeft from 'lucide/dist/esm/icons/corner-down-left.mjs';
 import gitFork from 'lucide/dist/esm/icons/git-fork.mjs';
 import globe from 'lucide/dist/esm/icons/globe.mjs';
 import hand from 'lucide/dist/esm/icons/hand.mjs';
@@ -32,6 +34,8 @@ const icons = {
 	arrowDown,
 	asks: shieldQuestionMark,
 	attach: paperclip,
+	book: bookOpen,
+	braces,
 	bubble: messageCircle,
 	check,
 	copy,
@@ -46,6 +50,7 @@ const icons = {
 	loader: loaderCircle,
 	pen: squarePen,
 	right: chevronRight,
+	send: cornerDownLeft,
 	skill: bookOpen,
 	tool: wrench,
 	thumbsDown,
