@@ -73,7 +73,7 @@ function printValue(value: ShownValue, label = '', depth = 0) {
 	if (label !== '') printField('dim', label, '', depth);
 	const inner = label === '' ? depth : depth + 1;
 	if (value.kind === 'fields') for (const field of value.fields) printValue(field.value, showSigns(field.label), inner);
-	else for (const [at, item] of value.items.entries()) printValue(item, `${at + 1}`, inner);
+	if (value.kind === 'list') for (const [at, item] of value.items.entries()) printValue(item, `${at + 1}`, inner);
 }
 
 function printField(style: 'dim' | 'yellow', label: string, text: string, depth = 0) {
