@@ -71,11 +71,11 @@ export function toShortInput(input: unknown): string {
 	return typeof only === 'string' ? only : JSON.stringify(only);
 }
 
-/** Describes the usage: tokens, other billed units, and the cost. An unknown cost is shown as unknown, not as 0. */
+/** Describes the usage: the cost, the tokens, the share from a cache, and other billed units. */
 export function describeUsage(usage: Usage | undefined): string {
-	const used = [describeTokens(usage), ...listUnits(usage)].filter((words) => words !== '');
+	const used = [describeTokens(usage), describeCached(usage), ...listUnits(usage)].filter((words) => words !== '');
 	const cost = used.length === 0 && usage?.costUsd === undefined ? '' : describeCost(usage);
-	return [...used, ...(cost === '' ? [] : [cost])].join(' · ');
+	return [...(cost === '' ? [] : [cost]), ...used].join(' · ');
 }
 
 export function describeTokens(usage: Usage | undefined): string {
@@ -83,15 +83,30 @@ export function describeTokens(usage: Usage | undefined): string {
 	const count = (tokens: number) => tokens.toLocaleString('en');
 	if (usage?.inputTokens !== undefined) parts.push(`${count(usage.inputTokens)} tokens in`);
 	if (usage?.outputTokens !== undefined) parts.push(`${count(usage.outputTokens)} out`);
-	return parts.join(' · ');
+	return parts.join(', ');
 }
 
-/** Describes a cost in dollars. Returns an empty text if the cost is 0. */
+/** Describes which share of the input came from the provider's cache. Returns an empty text if none did. */
+export function describeCached({ inputTokens = 0, cachedInputTokens = 0 }: Usage = {}): string {
+	if (inputTokens === 0 || cachedInputTokens === 0) return '';
+	return `${Math.round((100 * cachedInputTokens) / inputTokens)}% from cache`;
+}
+
+/** Describes a cost in dollars. Returns an empty text if the cost is 0. An unknown cost is shown as unknown, not as 0. */
 export function describeCost(usage: Usage | undefined): string {
 	const { costUsd, unpriced } = usage ?? {};
-	const known = costUsd ? `$${costUsd.toFixed(costUsd < 0.01 ? 5 : 2)}` : '';
+	const known = costUsd ? describeUsd(costUsd) : '';
 	if (costUsd !== undefined && unpriced === undefined) return known;
 	return known === '' ? 'cost unknown' : `${known} and unknown`;
+}
+
+/** Describes dollars: $12.50, $0.0123 or $0.00042. */
+export function describeUsd(usd: number): string {
+	if (usd === 0) return '$0';
+	if (usd >= 0.1) return `$${usd.toFixed(2)}`;
+	if (usd < 0.000005) return 'under $0.00001';
+	// Two digits behind the point always stand, and more only if they say something.
+	return `$${usd.toFixed(usd < 0.01 ? 5 : 4).replace(/(\.\d\d\d*?)0+$/, '$1')}`;
 }
 
 /** Describes the billed units besides tokens, such as 2 web searches. */
@@ -110,7 +125,7 @@ function toSingular(words: string): string {
 
 /** Describes the spending: dollars if the price is known, otherwise tokens. */
 export function describeMoney({ tokens, usd }: { readonly tokens: number; readonly usd: number }): string {
-	if (usd > 0) return `$${usd.toFixed(usd < 0.01 ? 5 : 2)}`;
+	if (usd > 0) return describeUsd(usd);
 	return tokens === 1 ? '1 token' : `${tokens.toLocaleString('en')} tokens`;
 }
 

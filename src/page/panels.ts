@@ -3,6 +3,7 @@
 import { feedback } from './panels/feedback.ts';
 import { inbox } from './panels/inbox.ts';
 import { memory } from './panels/memory.ts';
+import { runs } from './panels/runs.ts';
 import { schedules } from './panels/schedules.ts';
 import { servers } from './panels/servers.ts';
 import { sessions } from './panels/sessions.ts';
@@ -16,7 +17,19 @@ import type { Panel, Place } from './parts/panel.ts';
 import type { Viewer } from './parts/viewer.ts';
 
 /** The panels, in the order of the menu. */
-const panels: readonly Panel[] = [inbox, feedback, sessions, memory, schedules, skills, tools, servers, spending, team];
+const panels: readonly Panel[] = [
+	inbox,
+	feedback,
+	sessions,
+	runs,
+	memory,
+	schedules,
+	skills,
+	tools,
+	servers,
+	spending,
+	team,
+];
 
 /** Lists the panels that a person may see. The token of a session opens none. */
 export function listPanels({ me, may }: Viewer): readonly Panel[] {

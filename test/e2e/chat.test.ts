@@ -43,7 +43,7 @@ describe('npm run chat', () => {
 		]);
 		const { stdout, stderr, code } = await run(server, ['What is', '17 + 25?']);
 		expect(stdout).toBe('17 + 25 is 42.\n');
-		expect(stderr).toBe('→ calculate 17 + 25 ← 42\n1,200 tokens in · 7 out · cost unknown\n');
+		expect(stderr).toBe('→ calculate 17 + 25 ← 42\ncost unknown · 1,200 tokens in, 7 out\n');
 		expect(code).toBe(0);
 		expect(server.bodies('POST /v1/sessions')).toEqual([{ agent: 'helper' }]);
 		expect(server.bodies('POST /v1/sessions/s1/messages')).toEqual([{ text: 'What is 17 + 25?' }]);
@@ -103,7 +103,7 @@ describe('npm run chat', () => {
 			'← web_fetch: gone',
 			'[1] Rain[2J in Oslo https://rain.example/',
 			'[2] report.pdf',
-			'1,200 tokens in · 7 out · 1 web search · $0.50 and unknown',
+			'$0.50 and unknown · 1,200 tokens in, 7 out · 1 web search',
 			'',
 		]);
 	});

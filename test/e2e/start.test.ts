@@ -204,7 +204,9 @@ test('npm run chat prints the sessions, the budget and the turns, and changes th
 		expect.arrayContaining([
 			expect.stringMatching(/^[\d,]+ tokens of 9,000,000$/),
 			expect.stringMatching(/^Today: [\d,]+ tokens of 20,000,000$/),
-			expect.stringMatching(/^1\. demo {2}\d+\.\d s {2}[\d,]+ tokens in · \d+ out {2}→ calculate$/),
+			expect.stringMatching(
+				/^1\. demo {2}\d+\.\d s {2}(?:\$[\d.]+|cost unknown)? ?·? ?[\d,]+ tokens in, \d+ out {2}→ calculate$/,
+			),
 			expect.stringMatching(/^\* +\d+\. \d{4}-\d\d-\d\d \d\d:\d\d {2}assistant: What is 17 \+ 25\?$/),
 			expect.stringContaining('/trace          what each turn took and cost'),
 			'/budget: much is no number of tokens.',

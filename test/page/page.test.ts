@@ -114,7 +114,7 @@ describe('a chat', () => {
 		expect(await call.locator('summary').textContent()).toContain('17 + 25');
 		await call.locator('summary').click();
 		expect(await call.locator('pre').allTextContents()).toEqual([expect.stringContaining('17 + 25'), '42']);
-		expect(await page.locator('.usage').textContent()).toMatch(/\d tokens in · \d+ out/);
+		expect(await page.locator('.usage').textContent()).toMatch(/\d tokens in, \d+ out/);
 		expect(await readTexts('.failure, .warning')).toEqual([]);
 	});
 
@@ -765,7 +765,7 @@ describe('data from the server', () => {
 		expect(await readTexts('.note')).toEqual(['Finding Oslo']);
 		expect(await readTexts('.warning')).toEqual(['Nearly full.', expect.stringContaining('cut off')]);
 		expect(await readTexts('.turn > .prose')).toEqual(['No.']);
-		expect(await readTexts('.usage')).toEqual(['1,200 tokens in · 34 out · $0.50']);
+		expect(await readTexts('.usage')).toEqual(['$0.50 · 1,200 tokens in, 34 out']);
 	});
 
 	const search = { type: 'provider_tool', id: 's1', name: 'web_search', input: { query: 'rain in Oslo' } } as const;
@@ -831,7 +831,7 @@ describe('data from the server', () => {
 			await links.evaluateAll((all: HTMLAnchorElement[]) => all.map(({ href, target, rel }) => [href, target, rel])),
 		).toEqual([['https://rain.example/a', '_blank', expect.stringContaining('noreferrer')]]);
 		expect(await isOpen('.footnotes details')).toEqual([false]);
-		expect(await readTexts('.usage')).toEqual(['9 tokens in · 1 out · 2 web searches · cost unknown']);
+		expect(await readTexts('.usage')).toEqual(['cost unknown · 9 tokens in, 1 out · 2 web searches']);
 	});
 
 	test('shows the cards and footnotes of a loaded history', async () => {

@@ -70,10 +70,10 @@ test('a provider’s tool is shown within its turn, and its cost is part of the 
 		],
 	]);
 	const sum = (...messages: Message[]) => describeUsage(toRuns(state('completed'), messages)[0]?.usage);
-	expect(sum(said, searched, searched)).toBe('20 tokens in · 4 out · 4 web searches · $1.00');
+	expect(sum(said, searched, searched)).toBe('$1.00 · 20 tokens in, 4 out · 4 web searches');
 	const unpriced = { ...searched, turn: { ...searched.turn, usage: { ...usage, costUsd: undefined } } };
-	expect(sum(said, searched, unpriced)).toBe('20 tokens in · 4 out · 4 web searches · $0.50 and unknown');
-	expect(sum(said, unpriced)).toBe('10 tokens in · 2 out · 2 web searches · cost unknown');
+	expect(sum(said, searched, unpriced)).toBe('$0.50 and unknown · 20 tokens in, 4 out · 4 web searches');
+	expect(sum(said, unpriced)).toBe('cost unknown · 10 tokens in, 2 out · 2 web searches');
 });
 
 test('a turn shows why fewer tokens came from the provider’s cache', () => {

@@ -13,7 +13,7 @@ import type { Completion } from '../wire/protocols/openai/completion.ts';
 import type { UiMessageHead } from '../wire/protocols/ui/writer.ts';
 import type { foundRequest } from '../wire/request.ts';
 import type { ClientTool, RunTerms, runResult } from '../wire/run.ts';
-import type { changeBody, newSession, session } from '../wire/session.ts';
+import type { changeBody, listedRun, newSession, session } from '../wire/session.ts';
 import type { Reader } from '../wire/shown-error.ts';
 import type { sessionToken, tokenBody } from '../wire/token.ts';
 import type { CallerSpan } from '../wire/traceparent.ts';
@@ -319,7 +319,8 @@ export interface NothingNew {
 }
 
 /** What a list shows of a session. `spent` is missing for a session in the archive. */
-export type SessionBrief = Pick<SessionState, 'status'> & Partial<Pick<SessionState['budget'], 'spent'>>;
+export type SessionBrief = Pick<SessionState, 'status'> &
+	Partial<Pick<SessionState['budget'], 'spent'>> & { readonly runs?: readonly Shown<typeof listedRun>[] };
 
 /**
  * The methods of a session's Durable Object. For anyone except its owner and the holders of its tokens, the session
@@ -328,8 +329,8 @@ export type SessionBrief = Pick<SessionState, 'status'> & Partial<Pick<SessionSt
 export interface SessionApi {
 	create(input: CreateInput, how: Handling): Promise<RpcResult<RunOutcome>>;
 	state(caller: Caller): Promise<RpcResult<SessionState>>;
-	/** Returns what a list shows of the session. */
-	brief(caller: Caller): Promise<RpcResult<SessionBrief>>;
+	/** Returns what a list shows of the session, with its newest runs if the list shows runs. */
+	brief(caller: Caller, withRuns?: boolean): Promise<RpcResult<SessionBrief>>;
 	/** Returns the holder of a token, and the token's scopes. */
 	holder(caller: Caller): Promise<RpcResult<TokenHolder>>;
 	/** Returns what a schedule must know of the session. */

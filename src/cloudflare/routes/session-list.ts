@@ -51,7 +51,8 @@ async function listSessions(
 	{ status, details, user, q: words, ...rest }: Query & Pick<DirectoryQuery, 'contentsOf'>,
 ): Promise<Page> {
 	const query = { ...rest, words, ...getListedUser(c, user) };
-	if (status === undefined && details !== 'true') return wirePage(await listPage(c, query));
+	const hasDetails = details === 'true' || details === 'runs';
+	if (status === undefined && !hasDetails) return wirePage(await listPage(c, query));
 	const isWaiting = status === 'awaiting_user' || status === 'awaiting_tools';
 	const page = await listPage(c, status === undefined ? query : { ...query, limit: mostAsked, isWaiting });
 	const found: Entry[] = [];
@@ -60,13 +61,13 @@ async function listSessions(
 		// A session that cannot be read is listed without its details.
 		const briefs = await Promise.all(
 			batch.map(({ id }) =>
-				askBrief(c, id).catch((error: unknown) => (status === undefined ? undefined : fail(error))),
+				askBrief(c, id, details === 'runs').catch((error: unknown) => (status === undefined ? undefined : fail(error))),
 			),
 		);
 		for (const [index, session] of batch.entries()) {
 			const brief = briefs[index];
 			if (status !== undefined && brief?.status !== status) continue;
-			found.push({ ...session, status: brief?.status, ...(details === 'true' && { spent: brief?.spent }) });
+			found.push({ ...session, status: brief?.status, ...(hasDetails && { spent: brief?.spent, runs: brief?.runs }) });
 			const isLast = from + index + 1 === page.sessions.length && page.cursor === undefined;
 			if (found.length === query.limit && !isLast) return wirePage({ sessions: found, cursor: createCursor(session) });
 		}
@@ -78,9 +79,11 @@ function fail(error: unknown): never {
 	throw error;
 }
 
-function askBrief(c: Context<RouteEnv>, id: string): Promise<SessionBrief | undefined> {
+function askBrief(c: Context<RouteEnv>, id: string, withRuns: boolean): Promise<SessionBrief | undefined> {
 	const { sessions } = readConfig(c.env);
-	return orGone(askOneSession(c, sessions.idFromString(id), (session) => session.brief(getCallerOrAdmin(c, id))));
+	return orGone(
+		askOneSession(c, sessions.idFromString(id), (session) => session.brief(getCallerOrAdmin(c, id), withRuns)),
+	);
 }
 
 async function listPage(c: Context<RouteEnv>, { owner, ...page }: ListQuery): Promise<DirectoryPage<Entry>> {

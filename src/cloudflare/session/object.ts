@@ -81,6 +81,7 @@ import {
 	showMessages,
 	showRequest,
 	showRun,
+	showRuns,
 	showSession,
 	showTasks,
 	showWaiting,
@@ -155,7 +156,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		});
 	}
 
-	brief(caller: Caller): Promise<RpcResult<SessionBrief>> {
+	brief(caller: Caller, withRuns = false): Promise<RpcResult<SessionBrief>> {
 		return toRpcResult(async () => {
 			// A list asks many sessions, and restores none of them.
 			const archived = this.#store.archive.find();
@@ -164,6 +165,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 					await this.#lifecycle.enter(caller, mayRead, () => ({
 						status: this.#store.status,
 						spent: readBudgetState(this.#store, {}).spent,
+						...(withRuns && { runs: showRuns(this.#store) }),
 					})),
 				);
 			assertMay(this.#authorization.findPrincipal(caller, archived), 'readSession');

@@ -154,6 +154,17 @@ export const startedSession = v.intersect([v.object({ ...sessionAbout.entries, .
 
 export const acceptedSession = v.object({ ...newSession.entries, ...acceptedRun.entries });
 
+/** A run in the list of sessions. */
+export const listedRun = v.object({
+	id: v.string(),
+	status: runStatus,
+	model: v.optional(described(v.string(), 'Missing if it is the model of the agent.')),
+	createdAt: time,
+	endedAt: v.optional(time),
+	error: v.optional(described(v.string(), 'The code of the error that ended it.')),
+	spent: amount,
+});
+
 export const sessionPage = v.object({
 	sessions: v.array(
 		v.object({
@@ -168,6 +179,9 @@ export const sessionPage = v.object({
 			spent: v.optional(
 				described(amount, 'Its cost. Present if the query has `details`, unless it is in the archive.'),
 			),
+			runs: v.optional(
+				described(v.array(listedRun), 'Its newest runs, at most ten. Present if the query has `details=runs`.'),
+			),
 			excerpt: v.optional(described(v.string(), 'What is around a word of `q` in what was said. Untrusted text.')),
 		}),
 	),
@@ -179,7 +193,10 @@ export const sessionQuery = v.object({
 	limit: v.optional(count(100), '20'),
 	status: v.optional(sessionStatus),
 	details: v.optional(
-		described(v.picklist(['true', 'false']), 'Whether each session has its status and its cost. Each one is asked.'),
+		described(
+			v.picklist(['true', 'false', 'runs']),
+			'Whether each session has its status and its cost, or these and its newest `runs`. Each one is asked.',
+		),
 	),
 	agent: agentName,
 	user: v.optional(described(userName, 'Lists the sessions of this user.')),

@@ -117,6 +117,7 @@ function createCanvas(
 			add(call.root);
 		},
 		addProvided: provided.add,
+		stop: answer.stop,
 		isSilent: answer.isSilent,
 		addBlock(...nodes: readonly HTMLElement[]) {
 			endTurn();
@@ -204,6 +205,7 @@ function showEvent(canvas: Canvas, event: RunEvent) {
 		case 'stop': {
 			const words = describeStop(event.reason);
 			if (words) canvas.addLine('warning', words);
+			canvas.stop();
 			return canvas.endTurn();
 		}
 		case 'done':
@@ -276,9 +278,12 @@ function createAnswer(createEnd: RunViewOptions['createEnd']) {
 		begin(id: string): void {
 			runId = id;
 		},
-		endTurn(): void {
+		/** Call this when the model has stopped. */
+		stop(): void {
 			isSilent = !hasSaid;
 			hasSaid = false;
+		},
+		endTurn(): void {
 			if (pieces.length > settled) pieces.push('\n\n');
 			settled = pieces.length;
 		},

@@ -1,9 +1,14 @@
 import { env } from 'cloudflare:test';
+import * as v from 'valibot';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ScriptedTurn } from '../../../src/core/providers/scripted.ts';
 import { createKeys } from '../../credentials.ts';
 import { play } from '../../script.ts';
 import worker from '../../worker.ts';
+
+const runsOf = v.object({
+	runs: v.array(v.object({ createdAt: v.string(), spent: v.object({ tokens: v.number() }) })),
+});
 
 interface List {
 	readonly sessions: readonly { readonly id: string; readonly createdAt: string }[];
@@ -85,6 +90,22 @@ describe('GET /v1/sessions with a filter', () => {
 		const { status, budget } = await (await ask(`/${id}`)).json<{ status: string; budget: { spent: object } }>();
 		await expect.poll(() => find('?details=true')).toMatchObject({ status, spent: budget.spent });
 		expect(await find('?details=false')).not.toHaveProperty('spent');
+	});
+
+	test('adds the newest runs of each session, each with its own cost, if the query asks for runs', async () => {
+		const id = await begin('1');
+		play('2');
+		await ask(`/${id}/messages`, { text: 'More.' });
+		const find = async () => (await list('?details=runs')).sessions.find((session) => session.id === id);
+		await expect.poll(find).toMatchObject({
+			status: 'completed',
+			runs: [{ status: 'completed' }, { status: 'completed' }],
+		});
+		const { budget } = await (await ask(`/${id}`)).json<{ budget: { spent: { tokens: number } } }>();
+		const runs = v.parse(runsOf, await find()).runs;
+		expect(runs[0]?.spent.tokens).toBeGreaterThan(0);
+		expect(runs.reduce((sum, { spent }) => sum + spent.tokens, 0)).toBe(budget.spent.tokens);
+		expect(Date.parse(runs[0]?.createdAt ?? '')).toBeGreaterThanOrEqual(Date.parse(runs[1]?.createdAt ?? ''));
 	});
 
 	test('lists only the sessions of the agent, on all pages', async () => {

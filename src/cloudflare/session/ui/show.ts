@@ -5,12 +5,12 @@ import { readTaskLists } from '../../../core/tool/tasks.ts';
 import { listCallLabels, readLabels, type ToolWords } from '../../agent/labels.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';
-import type { BudgetState } from '../../objects/budget.ts';
+import { type BudgetState, minus, nothing } from '../../objects/budget.ts';
 import type { FoundRequest, FoundRun, PageQuery, RunChain, SessionState } from '../../objects/session-api.ts';
 import type { feedback } from '../../wire/feedback.ts';
 import type { shownMessage, waitingMessages } from '../../wire/message.ts';
 import type { Shown } from '../../wire/operation.ts';
-import type { taskLists } from '../../wire/session.ts';
+import type { listedRun, taskLists } from '../../wire/session.ts';
 import { type Reader, showError } from '../../wire/shown-error.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import { findPending } from '../store/calls.ts';
@@ -226,6 +226,30 @@ function showLabels(
 
 function toGiven(labels: readonly Label[]): Label[] | undefined {
 	return labels.length > 0 ? [...labels] : undefined;
+}
+
+/** The number of runs that a list of sessions shows of each. */
+const mostRuns = 10;
+
+/** Shows the newest runs of a session, the newest first. */
+export function showRuns({ runs, spending }: SessionStore): Shown<typeof listedRun>[] {
+	const shown: Shown<typeof listedRun>[] = [];
+	let later = nothing;
+	for (const { n, id, status, model, createdAt, endedAt, end } of runs.newestFirst(0)) {
+		const since = spending.getRun(n);
+		shown.push({
+			id,
+			status,
+			model,
+			createdAt: new Date(createdAt).toISOString(),
+			endedAt: endedAt === undefined ? undefined : new Date(endedAt).toISOString(),
+			error: end?.event.type === 'error' ? end.event.code : undefined,
+			spent: minus(since, later),
+		});
+		later = since;
+		if (shown.length === mostRuns) break;
+	}
+	return shown;
 }
 
 export function showFeedback(stored: Feedback | undefined): Shown<typeof feedback> | undefined {
