@@ -83,7 +83,7 @@ export function createApp(runtime: Runtime & RouteOptions, plugins: readonly Rou
 	);
 	for (const plugin of plugins) plugin.mount?.(app, runtime);
 	refuseMissing(app, plugins);
-	addPage(app);
+	addPage(app, runtime.page);
 	return app;
 }
 

@@ -42,6 +42,8 @@ export type RouteEnv = {
 };
 
 export interface RouteOptions extends Pick<Runtime, 'uploads'> {
+	/** Whether the page is served. By default it is. */
+	readonly page?: boolean | undefined;
 	/** The prefix of all paths, such as `/ai`. Empty by default. */
 	readonly basePath?: string;
 	/** Finds the account of a request. Without this function, there are only API keys. */

@@ -6,23 +6,17 @@ import { getDocs, getDocument } from '../wire/endpoints/service.ts';
 import type { RouteEnv } from './identity.ts';
 import { mount } from './request.ts';
 
-const files = [
-	'/app.js',
-	'/highlight.js',
-	'/mathml.js',
-	'/embed.js',
-	'/docs.css',
-	'/docs.js',
-	'/style.css',
-	'/theme.css',
-	'/theme.js',
-];
+/** The files of the page alone. */
+const ofPage = ['/app.js', '/style.css'];
+/** The files of `/docs` and of the element `<runlet-chat>`, some of which the page has, too. */
+const shared = ['/highlight.js', '/mathml.js', '/embed.js', '/docs.css', '/docs.js', '/theme.css', '/theme.js'];
 
-export const pagePaths: readonly string[] = ['/', ...files];
+export const pagePaths: readonly string[] = ['/', ...ofPage, ...shared];
 
 /** Serves the page at `/` from the binding `PAGE`, unless Cloudflare serves its files as static assets. */
-export function addPage(app: Hono<RouteEnv>): void {
-	app.get('/', fetchHtml).on('GET', files, fetchFile);
+export function addPage(app: Hono<RouteEnv>, hasPage = true): void {
+	app.on('GET', shared, fetchFile);
+	if (hasPage) app.get('/', fetchHtml).on('GET', ofPage, fetchFile);
 }
 
 /** `/docs` and `/openapi.json`, from the binding `PAGE`. */

@@ -46,7 +46,7 @@ export interface Runlet {
 export function createRunlet(options: RunletOptions): Runlet {
 	blameCaller(createRunlet, () => assertOptions(options));
 	const { agents, providers, skills, plugins = [], traces } = options;
-	const { authenticate, onSpending, basePath = '', bindings } = options;
+	const { authenticate, onSpending, page, basePath = '', bindings } = options;
 	const toEnvironment = createEnvironment({
 		agents,
 		bindings,
@@ -54,7 +54,7 @@ export function createRunlet(options: RunletOptions): Runlet {
 		hasOwnSkills: skills !== undefined,
 	});
 	const runtime = { agents, providers: toProviders(providers), skills, traces, ...joinProvided(plugins) };
-	const routes = createApp({ ...runtime, authenticate, basePath }, plugins);
+	const routes = createApp({ ...runtime, authenticate, page, basePath }, plugins);
 	const arm = createArming(runtime);
 	const fetch: Runlet['fetch'] = async (request, env, context) => {
 		const environment = toEnvironment(env);

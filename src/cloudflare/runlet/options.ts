@@ -49,6 +49,11 @@ export interface RunletOptions {
 	 * (docs/observability.md). By default nothing is exported.
 	 */
 	readonly traces?: TraceExporter;
+	/**
+	 * `false` turns off the page at `/`, which the binding `PAGE` has. `/docs` and `embed.js` stay. Files that Cloudflare
+	 * serves before the Worker never reach it (docs/own-worker.md, "Without the page").
+	 */
+	readonly page?: boolean;
 	/** The prefix of all paths of Runlet in another Worker, such as `/ai`. */
 	readonly basePath?: string;
 	/** Your own names of bindings, keyed by the default names: `{ SESSIONS: 'CHATS' }`. */
@@ -63,6 +68,7 @@ const optionNames = [
 	'authenticate',
 	'onSpending',
 	'traces',
+	'page',
 	'basePath',
 	'bindings',
 ] as const satisfies (keyof RunletOptions)[];
@@ -101,6 +107,7 @@ const schema = v.object({
 	authenticate: v.optional(v.custom<Authenticate>(isFunction, 'must be a function of the request and the environment')),
 	onSpending: v.optional(v.custom<OnSpending>(isFunction, 'must be a function of the alert and the environment')),
 	traces: v.optional(exporter),
+	page: v.optional(v.boolean('must be true or false')),
 	basePath: v.optional(basePath),
 	bindings: v.optional(v.strictObject(v.entriesFromList(bindingNames, ownName))),
 });

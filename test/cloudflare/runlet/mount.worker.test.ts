@@ -63,7 +63,15 @@ describe.each(Object.entries(hosts))('under /ai, by %s', (_, host) => {
 		expect(await (await ask('/ai/openapi.json')).json()).toEqual({ ...document, servers: [{ url: '/ai' }] });
 		const docs = await (await ask('/ai/docs')).text();
 		const addresses = [...docs.matchAll(/(?:href|src)="([^#"][^"]*)"/g)].map(([, address = '']) => address);
-		expect(addresses).toEqual(['data:,', '/ai/theme.css', '/ai/docs.css', '/ai/docs.js', '/ai/', '/ai/openapi.json']);
+		expect(addresses).toEqual([
+			'data:,',
+			'/ai/theme.css',
+			'/ai/docs.css',
+			'/ai/theme.js',
+			'/ai/docs.js',
+			'/ai/',
+			'/ai/openapi.json',
+		]);
 	});
 
 	test.each(['/ai', '/ai/'])('the page at %s keeps its content policy and loads files from /ai', async (path) => {
@@ -133,4 +141,14 @@ test('a Runlet without a base path has its addresses at /', async () => {
 	expect(created.headers.get('location')).toMatch(/^\/v1\/sessions\//);
 	expect(await (await ask('/')).text()).toBe(html.replaceAll('./', '/'));
 	expect(await (await ask('/openapi.json')).json()).toEqual(document);
+});
+
+test('without the page, its paths are 404, and the documents and the element stay', async () => {
+	const without = createRunlet({ agents, page: false });
+	const ask = (path: string) => without.fetch(new Request(`http://127.0.0.1${path}`), bindings);
+	for (const path of ['/', '/app.js', '/style.css']) expect((await ask(path)).status, path).toBe(404);
+	for (const path of ['/docs', '/openapi.json', '/embed.js', '/theme.css', '/v1/agents'])
+		expect((await ask(path)).status, path).toBe(200);
+	const withPage = createRunlet({ agents });
+	expect((await withPage.fetch(new Request('http://127.0.0.1/'), bindings)).status).toBe(200);
 });
