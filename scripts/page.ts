@@ -4,11 +4,12 @@
  * them lie the API as a document and as a page (`src/cloudflare/openapi`), and the code of the shell
  * (`src/cloudflare/agent/shell-isolate.ts`), which the Worker reads when it needs it.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type BuildOptions, buildSync } from 'esbuild';
 import { createDocument } from '../src/cloudflare/openapi/document.ts';
 import { renderPage } from '../src/cloudflare/openapi/page.ts';
+import { brandCss, brandHtml, readBrand } from '../src/command/page/brand.ts';
 import { type Made, makeOnce, writeChanged } from './make-once.ts';
 import { countSteps } from './pack/count-steps.ts';
 import { root } from './root.ts';
@@ -109,12 +110,21 @@ export function buildPage(target = join(root, 'build/page')): void {
 	const write = (name: string, content: Uint8Array | string) => writeChanged(join(target, name), Buffer.from(content));
 	mkdirSync(target, { recursive: true });
 	const files = readdirSync(source).filter((name) => /^(?!style\.css$).*\.(?:html|css)$|^_headers$/.test(name));
-	for (const name of files) write(name, readFileSync(join(source, name)));
+	for (const name of files) write(name, addBrand(name, readFileSync(join(source, name), 'utf8')));
 	const texts = makeOnce(join(root, 'build/page.json'), make);
 	for (const [name, text] of Object.entries(texts)) write(name, text);
 	const made = [...Object.keys(texts), ...files];
 	for (const name of readdirSync(target))
 		if (!made.includes(name) && !name.endsWith('.new')) rmSync(join(target, name));
+}
+
+const brandFile = join(root, 'brand.json');
+
+/** Puts the name, the logo and the colours of `brand.json` into the page, if there is this file. */
+function addBrand(name: string, text: string): string {
+	if (!existsSync(brandFile)) return text;
+	if (name === 'index.html') return brandHtml(text, readBrand(brandFile));
+	return name === 'theme.css' ? brandCss(text, readBrand(brandFile)) : text;
 }
 
 function make(): Made {

@@ -18,6 +18,7 @@ const commands: Readonly<Record<string, { readonly about: string; readonly load:
 	skills: { about: 'publishes the folder skills/ to Workers KV', load: () => import('./skills.ts') },
 	keys: { about: 'makes, lists, rotates and revokes API keys', load: () => import('./keys.ts') },
 	deploy: { about: 'puts your Worker on Cloudflare, with its keys and skills', load: () => import('./deploy.ts') },
+	page: { about: 'makes the page with your name, logo and colours', load: () => import('./page.ts') },
 };
 
 const usage = `npx runlet COMMAND [OPTIONS]

@@ -95,7 +95,7 @@ function toCommandName(script: string): string {
  * the command, otherwise `npx runlet keys list`.
  */
 export function toCommand(
-	name: 'dev' | 'chat' | 'find' | 'record' | 'replay' | 'evals' | 'skills' | 'keys' | 'deploy',
+	name: 'dev' | 'chat' | 'find' | 'record' | 'replay' | 'evals' | 'skills' | 'keys' | 'deploy' | 'page',
 	rest = '',
 ): string {
 	const script = name === 'dev' ? 'start' : name;

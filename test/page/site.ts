@@ -3,17 +3,17 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { extname, resolve } from 'node:path';
 
-const root = resolve(import.meta.dirname, '../../build/page');
+const built = resolve(import.meta.dirname, '../../build/page');
 const types: Readonly<Record<string, string>> = {
 	'.html': 'text/html',
 	'.js': 'text/javascript',
 	'.css': 'text/css',
 };
 
-/** Serves the page with its policy, and forwards `/v1/` to the API of another server. */
-export async function startSite(api: string) {
+/** Serves the page of a folder with its policy, and forwards `/v1/` to the API of another server. */
+export async function startSite(api: string, folder = built) {
 	const server = createServer((given, response) => {
-		void (given.url?.startsWith('/v1/') ? forward(api, given, response) : serveFile(given, response));
+		void (given.url?.startsWith('/v1/') ? forward(api, given, response) : serveFile(folder, given, response));
 	}).listen(0, '127.0.0.1');
 	await once(server, 'listening');
 	const address = server.address();
@@ -26,12 +26,12 @@ export async function startSite(api: string) {
 	};
 }
 
-async function serveFile({ url = '/' }: IncomingMessage, response: ServerResponse): Promise<void> {
+async function serveFile(folder: string, { url = '/' }: IncomingMessage, response: ServerResponse): Promise<void> {
 	const { pathname } = new URL(url, 'http://127.0.0.1');
 	const path = pathname === '/' ? '/index.html' : pathname;
 	try {
-		const body = await readFile(resolve(root, `.${path}`));
-		response.writeHead(200, { 'content-type': types[extname(path)] ?? '', ...(await readHeaders(pathname)) });
+		const body = await readFile(resolve(folder, `.${path}`));
+		response.writeHead(200, { 'content-type': types[extname(path)] ?? '', ...(await readHeaders(folder, pathname)) });
 		response.end(body);
 	} catch {
 		response.writeHead(404).end();
@@ -39,8 +39,8 @@ async function serveFile({ url = '/' }: IncomingMessage, response: ServerRespons
 }
 
 /** Reads the headers of a path from the file that Cloudflare reads. */
-async function readHeaders(path: string): Promise<Record<string, string>> {
-	const rules = (await readFile(resolve(root, '_headers'), 'utf8')).split(/^(?=\/)/m);
+async function readHeaders(folder: string, path: string): Promise<Record<string, string>> {
+	const rules = (await readFile(resolve(folder, '_headers'), 'utf8')).split(/^(?=\/)/m);
 	const lines = rules.flatMap((rule) => {
 		const [pattern = '', ...headers] = rule.split('\n');
 		return pattern === '/*' || pattern === path ? headers : [];
