@@ -116,6 +116,19 @@ const states: Readonly<Record<string, () => Promise<void>>> = {
 		await page.locator('#transcript .failure').waitFor();
 		await runEnds();
 	},
+	async team() {
+		await page.route('**/v1/usage*', (route) => route.fulfill({ json: spending }));
+		await client.setUserBudget('ada', { daily: { usd: 5 } });
+		await openPanel('team');
+		await page.locator('[data-user="ada"] summary').click();
+		await sees('.team-warning', 'has spent 82 % today, all together: $4.10 of $5.00.');
+	},
+	async who() {
+		await openChat();
+		if (!(await page.locator('#who').isVisible())) await page.getByRole('button', { name: 'Menu' }).click();
+		await page.locator('#who').click();
+		await page.locator('#who-menu').waitFor();
+	},
 	inbox: () => openPanel('inbox'),
 	sessions: () => openPanel('sessions'),
 	async memory() {

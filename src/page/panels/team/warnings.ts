@@ -8,7 +8,7 @@ import type { Person, State, Team } from './read.ts';
 const nearly = 0.8;
 
 /** Returns the share of a budget that is spent: of the dollars or the tokens, whichever is larger. */
-export function findShare({ spent, limit }: State): number | undefined {
+function findShare({ spent, limit }: State): number | undefined {
 	const shares = (['usd', 'tokens'] as const).flatMap((unit) => {
 		const most = limit[unit];
 		return most === undefined ? [] : [most === 0 ? 1 : spent[unit] / most];
