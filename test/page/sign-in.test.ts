@@ -36,6 +36,11 @@ afterAll(async () => {
 });
 beforeEach(() => page.goto(site.url));
 
+/** Removes the complaints of the browser about requests that got no answer. */
+function forgiveNetwork(): void {
+	for (const line of complaints.splice(0)) if (!line.includes('ERR_FAILED')) complaints.push(line);
+}
+
 const form = () => page.getByRole('dialog', { name: 'Sign in to Runlet' });
 const field = () => form().getByLabel('API key or session token');
 
@@ -108,6 +113,19 @@ describe('without a key', () => {
 		await page.reload();
 		await page.locator('#welcome').waitFor();
 	});
+});
+
+test('a server that does not answer at first is asked again by a button', async () => {
+	await signIn(keys.ann);
+	await page.locator('#welcome').waitFor();
+	await page.route('**/v1/me', (route) => route.abort());
+	await page.reload();
+	await sees('#panel .failure', 'The server does not answer');
+	await page.unroute('**/v1/me');
+	await page.getByRole('button', { name: 'Try again' }).click();
+	await page.locator('#welcome').waitFor();
+	forgive(401);
+	forgiveNetwork();
 });
 
 describe('the roles', () => {

@@ -72,7 +72,10 @@ test('brand.json gives the page its name, logo and colours', async () => {
 		'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><circle cx="4" cy="4" r="4" fill="#5b21b6"/></svg>';
 	writeFileSync(join(folder, 'logo.svg'), drawing);
 	const look = { accent: ['#5b21b6', '#c4b5fd'], 'on-accent': ['#ffffff', '#1e1033'] };
-	writeFileSync(join(folder, 'brand.json'), JSON.stringify({ name: 'Acme Agents', logo: 'logo.svg', look }));
+	writeFileSync(
+		join(folder, 'brand.json'),
+		JSON.stringify({ name: 'Acme Agents', logo: 'logo.svg', look, signOut: '/leave' }),
+	);
 	const out = join(folder, 'public');
 	await main(['page', '--brand', join(folder, 'brand.json'), '--out', out]);
 	const branded = await startSite(stage.url, out);
@@ -93,5 +96,10 @@ test('brand.json gives the page its name, logo and colours', async () => {
 	expect(await readAccent()).toBe('rgb(196, 181, 253)');
 	await shoot('brand');
 	expect(await findBarriers()).toEqual([]);
-	await page.evaluate(() => localStorage.clear());
+	// An account signs out where the brand says.
+	const me = { kind: 'account', id: 'kim', owner: 'acme', user: 'kim', role: 'staff', scopes: ['run'], rights: [] };
+	await page.route('**/v1/me', (route) => route.fulfill({ json: me }));
+	await page.reload();
+	await page.locator('#who', { hasText: 'kim' }).click();
+	expect(await page.getByRole('link', { name: 'Sign out' }).getAttribute('href')).toBe('/leave');
 });
