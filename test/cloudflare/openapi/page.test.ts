@@ -22,11 +22,11 @@ test('every link of the page has a target', () => {
 	}
 });
 
-test('the page runs only its own script, and loads nothing from other origins', () => {
+test('the page runs only its own scripts, and loads nothing from other origins', () => {
 	expect(page).toMatch(/^<!doctype html>/);
-	const script = '<script type="module" src="./docs.js"></script>';
-	expect(page).toContain(script);
-	expect(page.replace(script, '')).not.toMatch(/<script|<style| style=| on\w+=|https?:\/\/(?!example\.com)/);
+	const scripts = '<script src="./theme.js"></script>\n<script type="module" src="./docs.js"></script>';
+	expect(page).toContain(scripts);
+	expect(page.replace(scripts, '')).not.toMatch(/<script|<style| style=| on\w+=|https?:\/\/(?!example\.com)/);
 });
 
 test('the page escapes examples', () => {
