@@ -610,10 +610,10 @@ describe('the panels', () => {
 		await page.goto(`${server.url}/`);
 		await page.click('#examples >> text=What is 17 + 25?');
 		await sees('.prose', '42');
-		await sees('#money summary', /^Cost[\d,]+ of [\d,]+ tokens/);
+		await sees('#money summary', /^Cost.*[\d,]+ of [\d,]+ tokens/);
 		await page.click('#money > summary');
 		await page.locator('#money tbody tr').nth(1).waitFor();
-		expect(await page.locator('#money tbody tr').first().textContent()).toMatch(/^1demo[\d,]+\d.* s$/);
+		expect(await page.locator('#money tbody tr').first().textContent()).toMatch(/^\d+:\d\d:\d\d.*demo.*[\d,]+\d.* s$/);
 		await page.getByLabel('Budget in tokens').fill('7000000');
 		await page.getByLabel('Budget in tokens').press('Enter');
 		await sees('#money summary', 'of 7,000,000 tokens');
@@ -669,11 +669,13 @@ describe('data from the server', () => {
 		const stream = events.map(
 			(event, index) => `id: 9.${index}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
 		);
-		await page.route('**/v1/sessions/played', (route) =>
-			route.fulfill({
-				json: { id: 'played', agent: 'assistant', status: 'completed', run: { id: 'r9', status: 'x' } },
-			}),
-		);
+		let status = 'running';
+		await page.route('**/v1/sessions/played', (route) => {
+			const run = { id: 'r9', status };
+			// The page follows the run only while it is running.
+			status = 'x';
+			return route.fulfill({ json: { id: 'played', agent: 'assistant', status: run.status, run } });
+		});
 		await page.route('**/v1/sessions/played/messages?*', (route) =>
 			route.fulfill({ json: { messages: messages.toReversed() } }),
 		);

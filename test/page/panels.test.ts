@@ -507,7 +507,7 @@ describe('the trace', () => {
 		await expect
 			.poll(() => words('Tokens'))
 			.toEqual(['Turn 1: 1,000 tokens in, 200 out', 'Turn 2: 419,800 tokens in, 200 out']);
-		expect(await words('Cost')).toEqual(['Turn 1: $0.00100', 'Turn 2: $0.25']);
+		expect(await words('Cost')).toEqual(['Turn 1: $0.001', 'Turn 2: $0.25']);
 		expect(await words('Time')).toEqual([
 			expect.stringMatching(/^Turn 1: [\d.]+ m?s$/),
 			expect.stringMatching(/^Turn 2/),
@@ -517,6 +517,17 @@ describe('the trace', () => {
 			.locator('rect')
 			.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().height));
 		expect((heights[1] ?? 0) / (heights[0] ?? 1)).toBeCloseTo(250, -2);
+		// The axes have units, and a person reads a bar by the keyboard.
+		const chart = page.locator('.chart', { hasText: 'Cost by turn' });
+		expect(await chart.locator('.heights span').allTextContents()).toEqual(['$0.50', '$0.25', '$0']);
+		expect(await chart.locator('.names span').allTextContents()).toEqual(['Turn 1 – Turn 2']);
+		await expect(chart.locator('.reading').textContent()).resolves.toBe('at most $0.25');
+		await chart.getByRole('slider').focus();
+		await page.keyboard.press('ArrowLeft');
+		expect(await chart.locator('.reading').textContent()).toBe('Turn 1: $0.001');
+		expect(await chart.getByRole('slider').getAttribute('aria-valuetext')).toBe('Turn 1: $0.001');
+		await chart.getByRole('slider').hover({ position: { x: 30, y: 40 } });
+		await expect.poll(() => chart.locator('.reading').textContent()).toBe('Turn 2: $0.25');
 		await shoot('turns');
 		expect(await findBarriersInBoth()).toEqual([]);
 

@@ -25,6 +25,7 @@ test('says that it waits for the model, with seconds that a screen reader does n
 	mayAnswer.resolve();
 	await sees('.prose', 'At last.');
 	await runEnds();
+	expect(await page.locator('.warning').count()).toBe(0);
 	expect(await status().textContent()).toBe('');
 });
 

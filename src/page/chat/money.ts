@@ -2,16 +2,14 @@
 
 import { ClientError } from '../../client/error.ts';
 import type { SessionClient } from '../../client/sessions.ts';
-import type { Agent, Message, RunEvent, Session, Usage } from '../../client/types.ts';
-import { describeMoney } from '../../client/words.ts';
+import type { Agent, Message, RunEvent, Session } from '../../client/types.ts';
+import { describeCached, describeCost, describeUsd } from '../../client/words.ts';
 import { configure, createTable, element, withoutTurns } from '../parts/element.ts';
 import { createForm } from '../parts/form.ts';
 import type { Visit } from '../parts/live.ts';
 
-/** The maximum number of turns that are shown. They are the newest turns. */
-const mostTurns = 100;
-/** The number of messages that are read to find these turns. */
-const mostMessages = 300;
+/** The number of messages whose turns are shown: the newest. */
+const mostMessages = 100;
 
 /** Shows a session's cost in `root`, which is hidden without a cost. Turns are read only while `root` is open. */
 export function createMoneyView(root: HTMLDetailsElement, client: SessionClient, readVisit: () => Visit | undefined) {
@@ -27,7 +25,7 @@ export function createMoneyView(root: HTMLDetailsElement, client: SessionClient,
 		try {
 			const state = await client.getSession(id, { signal });
 			const page = { limit: mostMessages, withReplaced: true, signal };
-			const messages = root.open ? (await client.listEarlier(id, page)).messages : [];
+			const { messages } = root.open ? await client.listEarlier(id, page) : { messages: [] };
 			if (signal.aborted) return;
 			void context.setSession(state, signal);
 			root.hidden = state.budget.spent.tokens === 0;
@@ -52,21 +50,32 @@ export function createMoneyView(root: HTMLDetailsElement, client: SessionClient,
 	};
 }
 
+/** Describes money first, then tokens, each with its limit: `$0.0123 of $1.00 · 4,210 of 20,000 tokens`. */
 function describeBudget({ spent, limit }: Session['budget']): string {
-	const tokens = limit.tokens === undefined ? '' : ` of ${limit.tokens.toLocaleString('en')}`;
-	const usd = limit.usd === undefined ? '' : `, of $${limit.usd}`;
-	const cost = spent.usd > 0 ? ` · ${describeMoney(spent)}${usd}` : '';
-	return `${spent.tokens.toLocaleString('en')}${tokens} tokens${cost}`;
+	const money = [
+		spent.usd > 0 || limit.usd !== undefined ? describeUsd(spent.usd) : '',
+		toLimit(limit.usd, describeUsd),
+	];
+	const tokens = `${describeCount(spent.tokens)}${toLimit(limit.tokens, describeCount)} tokens`;
+	return [money.join(''), tokens].filter((words) => words !== '').join(' · ');
+}
+
+function toLimit(limit: number | undefined, describe: (value: number) => string): string {
+	return limit === undefined ? '' : ` of ${describe(limit)}`;
 }
 
 function createBudget({ budget: { spent, limit }, dayBudget }: Session): HTMLElement[] {
-	const nodes = [];
-	if (limit.tokens !== undefined) {
-		const properties = { max: Math.max(1, limit.tokens), value: spent.tokens, ariaLabel: 'Tokens of the session' };
-		nodes.push(configure(element('progress'), properties));
-	}
-	if (dayBudget !== undefined) nodes.push(element('p', 'side-note', `Your day: ${describeBudget(dayBudget)}`));
-	return nodes;
+	const bars = [
+		createBudgetBar('Dollars of the session', spent.usd, limit.usd),
+		createBudgetBar('Tokens of the session', spent.tokens, limit.tokens),
+	];
+	const day = dayBudget && element('p', 'side-note', `Your day: ${describeBudget(dayBudget)}`);
+	return [...bars, day].filter((node) => node !== undefined);
+}
+
+function createBudgetBar(ariaLabel: string, value: number, limit: number | undefined): HTMLElement | undefined {
+	if (limit === undefined) return undefined;
+	return configure(element('progress'), { max: Math.max(Number.MIN_VALUE, limit), value, ariaLabel });
 }
 
 /** Makes the form that changes the budget. A run that the budget stopped can then continue. */
@@ -83,30 +92,31 @@ function createRaise({ id, budget: { limit } }: Session, client: SessionClient, 
 }
 
 function createTurns(messages: readonly Message[]): HTMLElement[] {
-	const turns = messages.flatMap((message) => (message.role === 'assistant' && message.turn ? [message.turn] : []));
+	const turns = messages.flatMap((message) =>
+		message.role === 'assistant' && message.turn ? [{ ...message.turn, at: message.createdAt }] : [],
+	);
 	if (turns.length === 0) return [];
-	const shown = turns.slice(-mostTurns);
-	const slowest = Math.max(1, ...shown.map(({ usage }) => usage.latencyMs ?? 0));
-	const rows = shown.map(({ model, usage }, at) => {
+	const slowest = Math.max(1, ...turns.map(({ usage }) => usage.latencyMs ?? 0));
+	const rows = turns.map(({ model, usage, at }) => {
 		const ms = usage.latencyMs ?? 0;
 		const bar = configure(element('progress'), { max: slowest, value: ms, ariaLabel: `${ms} ms` });
+		const time = configure(element('time', '', new Date(at).toLocaleTimeString()), { dateTime: at });
 		const texts = [
-			...[`${turns.length - shown.length + at + 1}`, model, toCount(usage.inputTokens), toCount(usage.outputTokens)],
-			...[describeTurnCost(usage), `${(ms / 1_000).toFixed(1)} s`],
+			...[model, describeCost(usage), toCount(usage.inputTokens), describeCached(usage).replace(' from cache', '')],
+			...[toCount(usage.outputTokens), `${(ms / 1_000).toFixed(1)} s`],
 		];
-		return element('tr', '', ...texts.map((text) => element('td', '', text)), element('td', 'bar', bar));
+		const cells = texts.map((text) => element('td', '', text));
+		return element('tr', '', element('td', '', time), ...cells, element('td', 'bar', bar));
 	});
-	return [createTable('', ['Turn', 'Model', 'In', 'Out', 'Cost', 'Time', ''], rows)];
-}
-
-function describeTurnCost({ costUsd, unpriced }: Usage): string {
-	const known = costUsd ? `$${costUsd.toFixed(5)}` : '';
-	if (costUsd !== undefined && unpriced === undefined) return known;
-	return known === '' ? 'unknown' : `${known} and unknown`;
+	return [createTable('', ['Turn at', 'Model', 'Cost', 'Tokens in', 'From cache', 'Tokens out', 'Time', ''], rows)];
 }
 
 function toCount(tokens: number | undefined): string {
-	return tokens === undefined ? '' : tokens.toLocaleString('en');
+	return tokens === undefined ? '' : describeCount(tokens);
+}
+
+function describeCount(count: number): string {
+	return count.toLocaleString('en');
 }
 
 type Turn = Pick<Extract<RunEvent, { type: 'step' }>, 'model' | 'usage'>;

@@ -117,13 +117,12 @@ function createCanvas(
 			add(call.root);
 		},
 		addProvided: provided.add,
-		stop: answer.stop,
+		stopTurn: answer.stopTurn,
 		isSilent: answer.isSilent,
 		addBlock(...nodes: readonly HTMLElement[]) {
 			endTurn();
 			root.append(...nodes);
 		},
-		/** Removes the elements of the current turn. */
 		dropTurn() {
 			answer.dropTurn();
 			provided.dropTurn();
@@ -204,8 +203,8 @@ function showEvent(canvas: Canvas, event: RunEvent) {
 			return canvas.dropTurn();
 		case 'stop': {
 			const words = describeStop(event.reason);
+			canvas.stopTurn();
 			if (words) canvas.addLine('warning', words);
-			canvas.stop();
 			return canvas.endTurn();
 		}
 		case 'done':
@@ -273,15 +272,14 @@ function createAnswer(createEnd: RunViewOptions['createEnd']) {
 		addProvided(): void {
 			hasSaid = true;
 		},
-		/** Whether the newest complete turn was empty. */
+		stopTurn(): void {
+			isSilent = !hasSaid;
+			hasSaid = false;
+		},
+		/** Whether the newest turn that stopped was empty. */
 		isSilent: (): boolean => isSilent,
 		begin(id: string): void {
 			runId = id;
-		},
-		/** Call this when the model has stopped. */
-		stop(): void {
-			isSilent = !hasSaid;
-			hasSaid = false;
 		},
 		endTurn(): void {
 			if (pieces.length > settled) pieces.push('\n\n');

@@ -1,8 +1,8 @@
 /** What owners have spent each day. */
 
 import type { Client, Spending } from '../../client/index.ts';
-import { describeMoney } from '../../client/words.ts';
-import { type ChartLimit, createChart, sumUp } from '../parts/chart.ts';
+import { describeMoney, describeUsd } from '../../client/words.ts';
+import { type ChartLimit, createChart } from '../parts/chart.ts';
 import { configure, createTable, element, withoutTurns } from '../parts/element.ts';
 import type { Panel } from '../parts/panel.ts';
 
@@ -104,8 +104,11 @@ function createDayChart(usage: Spending['usage'], days: number, now = Date.now()
 		return { name, parts: [hasPrices ? spent.usd : spent.tokens], words: describeBar(spent), spent };
 	});
 	const limit = findLimit(usage, hasPrices, bars.at(-1)?.spent);
-	const [most] = bars.toSorted((a, b) => sumUp(b) - sumUp(a));
-	return createChart(`By day, the last ${days} days`, bars, most?.words ?? '', { limit });
+	const describe = hasPrices ? describeUsd : (tokens: number) => `${tokens.toLocaleString('en')} tokens`;
+	return createChart(`${hasPrices ? 'Dollars' : 'Tokens'} by day, the last ${days} days (UTC)`, bars, {
+		describe,
+		limit,
+	});
 }
 
 /** Describes a bar's cost. If no price is known, also shows the tokens. */

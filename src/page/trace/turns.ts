@@ -1,7 +1,7 @@
 /** Charts of the tokens, the time and the cost of a session's turns. */
 
 import type { Usage } from '../../client/types.ts';
-import { describeTokens } from '../../client/words.ts';
+import { describeTokens, describeUsd } from '../../client/words.ts';
 import { createChart, sumUp } from '../parts/chart.ts';
 import { element } from '../parts/element.ts';
 import { describeTime } from '../parts/time.ts';
@@ -17,7 +17,7 @@ export function showTurns(root: HTMLElement, { runs }: Trace): void {
 	const draw = (title: string, read: (usage: Usage) => number, describe: (value: number) => string) => {
 		const bars = turns.map((usage, at) => ({ name: name(at), parts: [read(usage)], words: describe(read(usage)) }));
 		const most = Math.max(0, ...turns.map(read));
-		return most === 0 ? [] : [createChart(title, bars, describe(most))];
+		return most === 0 ? [] : [createChart(title, bars, { describe })];
 	};
 	const drawTokens = () => {
 		const bars = turns.map((usage, at) => {
@@ -25,13 +25,13 @@ export function showTurns(root: HTMLElement, { runs }: Trace): void {
 			return { name: name(at), parts, words: describeTokens(usage) };
 		});
 		const most = Math.max(0, ...bars.map(sumUp));
-		return most === 0 ? [] : [createChart('Tokens', bars, most.toLocaleString('en'), { parts: ['in', 'out'] })];
+		const describe = (tokens: number) => tokens.toLocaleString('en');
+		return most === 0 ? [] : [createChart('Tokens by turn', bars, { describe, parts: ['in', 'out'] })];
 	};
-	const describeCost = (usd: number) => `$${usd.toFixed(usd < 0.01 ? 5 : 2)}`;
 	root.replaceChildren(
 		...drawTokens(),
-		...draw('Time', ({ latencyMs = 0 }) => latencyMs, describeTime),
-		...draw('Cost', ({ costUsd = 0 }) => costUsd, describeCost),
+		...draw('Time by turn', ({ latencyMs = 0 }) => latencyMs, describeTime),
+		...draw('Cost by turn', ({ costUsd = 0 }) => costUsd, describeUsd),
 	);
 	if (!root.hasChildNodes()) root.append(element('p', 'nothing', 'The model has had no turn yet.'));
 }
