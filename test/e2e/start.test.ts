@@ -185,7 +185,7 @@ test('npm run chat shows the plan of coder as a diff, asks for approval, and pri
 	expect(said.stdout.split('\n')).toEqual(
 		expect.arrayContaining([
 			'  +++ b/style.css',
-			'May coder run apply_plan?',
+			'Apply plan?',
 			'Done: created index.html, created style.css, created greeting.js.',
 			expect.stringMatching(/^style\.css {4}\d+ bytes$/),
 			'	place-items: center;',

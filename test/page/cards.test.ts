@@ -10,6 +10,7 @@ import {
 	openStage,
 	page,
 	readTexts,
+	say,
 	sees,
 	shoot,
 	site,
@@ -180,5 +181,54 @@ describe('the keys of the page', () => {
 		await page.keyboard.press('a');
 		await sees('.prose', 'It is paid.');
 		expect(await readTexts('.open-call')).toEqual([]);
+	});
+});
+
+describe('the calls of a turn', () => {
+	test('stand in one line, which says how they went and opens to show a line for each', async () => {
+		stage.play(
+			[text('Let me look.'), call('a1', 'add', { x: 2, y: 3 }), call('a2', 'add', { x: 4, y: 5 }), call('f1', 'fail')],
+			[call('a3', 'add', { x: 1, y: 1 })],
+			[text('It is five.')],
+		);
+		await say('What is 2 + 3?');
+		await sees('.prose', 'It is five.');
+		for (const reload of [false, true]) {
+			if (reload) await page.reload();
+			await sees('.prose', 'It is five.');
+			const group = page.locator('.calls');
+			const line = group.locator(':scope > summary');
+			expect(await line.textContent()).toBe('3 callsAdd, Add, Fail1 failed');
+			expect(await group.getAttribute('data-state')).toBe('failed');
+			// The single call of the next turn stands by itself.
+			expect(await page.locator('.turn > .call > summary .name').allTextContents()).toEqual(['Add']);
+			const calls = group.locator('.call');
+			expect(await calls.first().isVisible()).toBe(false);
+			await line.click();
+			expect(await calls.first().isVisible()).toBe(true);
+			expect(await calls.locator('summary > :is(.name, .brief, .answer)').allTextContents()).toEqual([
+				...['Add', 'x: 2, y: 3', '5', 'Add', 'x: 4, y: 5', '9', 'Fail', '', 'No luck.'],
+			]);
+			await calls.first().locator('summary').click();
+			expect(await calls.first().locator('.named-row').allTextContents()).toEqual(['X2', 'Y3']);
+			expect(await calls.first().locator('.call-result').textContent()).toBe('5');
+			await shoot(`calls-${reload ? 'again' : 'now'}`);
+			expect(await findBarriers()).toEqual([]);
+		}
+	});
+
+	test('open by themselves where one of them shows the run of another agent', async () => {
+		stage.play(
+			[call('d1', 'desk', { task: 'Add 2 and 3.' }), call('d2', 'desk', { task: 'Add 4 and 5.' })],
+			...Array.from({ length: 2 }, () => [text('It is done.')]),
+			[text('Both are done.')],
+		);
+		await page.selectOption('#agent', 'chief');
+		await sees('#welcome-name', 'chief');
+		await say('Have both added.');
+		await sees('.prose', 'Both are done.');
+		expect(await page.locator('.calls').getAttribute('open')).toBe('');
+		await page.locator('.calls .nested .prose', { hasText: 'It is done.' }).first().waitFor();
+		await shoot('calls-children');
 	});
 });

@@ -219,7 +219,7 @@ test('a page with one script tag streams an answer with its calls, and hears of 
 	await runEnds();
 	expect(await readTexts('.message')).toEqual(['You: What is 2 + 3?']);
 	expect(await readTexts('.turn > .prose')).toEqual(['Let me add.', 'It is five.const sum = 5;']);
-	expect(await readTexts('.call .name')).toEqual(['add']);
+	expect(await readTexts('.call .name')).toEqual(['Add']);
 	await chat().locator('.hljs-keyword').waitFor();
 	const told = await readTold();
 	expect(told.map(([name]) => name)).toEqual(['runlet-session', 'runlet-done']);
@@ -659,6 +659,7 @@ test('all words can be replaced, those of errors by their codes', async () => {
 		'ts',
 		'amount',
 		'Amount',
+		...['fail', 'pay', 'ask', 'Question'],
 		'Pay',
 		'5',
 	];

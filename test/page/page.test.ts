@@ -113,7 +113,10 @@ describe('a chat', () => {
 		const call = page.locator('.call[data-state="done"]').first();
 		expect(await call.locator('summary').textContent()).toContain('17 + 25');
 		await call.locator('summary').click();
-		expect(await call.locator('pre').allTextContents()).toEqual([expect.stringContaining('17 + 25'), '42']);
+		expect(await call.locator(':is(.call-input, .call-result)').allTextContents()).toEqual([
+			expect.stringContaining('17 + 25'),
+			'42',
+		]);
 		expect(await page.locator('.usage').textContent()).toMatch(/\d tokens in, \d+ out/);
 		expect(await readTexts('.failure, .warning')).toEqual([]);
 	});
@@ -135,7 +138,7 @@ describe('a chat', () => {
 	test('shows the use of a skill, also on a narrow screen', async () => {
 		await page.setViewportSize({ width: 380, height: 700 });
 		await page.click('#examples >> text=An angry customer wants a refund');
-		await sees('.call.skill .name', /^skill [a-z-]+$/);
+		await sees('.call .name', /^Skill [a-z-]+$/);
 		await sees('.usage', 'tokens');
 		expect(await readTexts('.failure, .warning')).toEqual([]);
 		for (const summary of await page.locator('.call summary').all()) await summary.click();
@@ -195,7 +198,7 @@ describe('a chat', () => {
 		const shown = async () => {
 			// The page reads the duration of a call after the end of its run.
 			for (const call of await page.locator('.call').all()) await call.locator('.took', { hasText: 'ms' }).waitFor();
-			return readTexts('.message, .prose, .call summary, .call pre');
+			return readTexts('.message, .prose, .call summary, .call-result');
 		};
 		const before = await shown();
 		expect(before).toContain('42');
@@ -761,9 +764,12 @@ describe('data from the server', () => {
 		]);
 		expect(await page.locator('.reasoning').getAttribute('open')).toBe(null);
 		expect(await readTexts('.reasoning .body')).toEqual(['I have to look.']);
-		expect(await readTexts('.call .name')).toEqual(['find', 'skill tone']);
+		expect(await readTexts('.call .name')).toEqual(['Find', 'Skill tone']);
 		expect(await readTexts('.call[data-state="failed"] .answer')).toEqual(['There is no Oslo.']);
-		expect(await readTexts('.call[data-state="done"] pre')).toEqual(['{\n  "name": "tone"\n}', 'Be kind.']);
+		expect(await readTexts('.call[data-state="done"] :is(.call-input, .call-result)')).toEqual([
+			'Nametone',
+			'Be kind.',
+		]);
 		expect(await readTexts('.note')).toEqual(['Finding Oslo']);
 		expect(await readTexts('.warning')).toEqual(['Nearly full.', expect.stringContaining('cut off')]);
 		expect(await readTexts('.turn > .prose')).toEqual(['No.']);
@@ -804,22 +810,15 @@ describe('data from the server', () => {
 			.evaluateAll((all: HTMLElement[]) =>
 				all.map((card) => [
 					...[card.dataset.state, card.querySelector('.took')?.textContent],
-					...[...card.querySelectorAll('.name, .brief, pre')].map((part) => part.textContent),
+					...[...card.querySelectorAll('.name, .brief, .call-input, .call-result')].map((part) => part.textContent),
 				]),
 			);
 		const where = 'at the provider';
 		expect(cards).toEqual([
-			[
-				'done',
-				where,
-				'web_search',
-				'rain in Oslo',
-				JSON.stringify(search.input, null, 2),
-				JSON.stringify(found, null, 2),
-			],
-			['failed', where, 'web_fetch', '', '', 'It is gone.'],
-			['done', where, 'code_execution', 'print(1)', 'print(1)', JSON.stringify({ stdout: '1' }, null, 2)],
-			['done', where, 'web_search', 'snow', '{\n  "query": "snow"\n}', 'nothing'],
+			['done', where, 'Web search', 'rain in Oslo', 'Queryrain in Oslo', 'TitleRainUrlhttps://rain.example/'],
+			['failed', where, 'Web fetch', '', '', 'It is gone.'],
+			['done', where, 'Code execution', 'print(1)', 'print(1)', 'Stdout1'],
+			['done', where, 'Web search', 'snow', 'Querysnow', 'nothing'],
 		]);
 		expect(await readTexts('.prose')).toEqual(['It rains.']);
 		expect(await readTexts('.footnotes li')).toEqual([
@@ -852,7 +851,7 @@ describe('data from the server', () => {
 				{ runId: 'r9', role: 'user', content: 'Thanks.' },
 			],
 		);
-		expect(await readTexts('.call .name')).toEqual(['web_search', 'web_fetch', 'code_execution']);
+		expect(await readTexts('.call .name')).toEqual(['Web search', 'Web fetch', 'Code execution']);
 		expect(await readTexts('.call summary .visually-hidden')).toEqual(['done', 'failed', 'no result']);
 		expect(await readTexts('.footnotes li')).toEqual(['Rain rain.example']);
 	});
@@ -942,7 +941,7 @@ describe('data from the server', () => {
 			stop,
 			done,
 		]);
-		expect(await readTexts('.prose, .call .name')).toEqual(['Kept.', 'find', 'New.']);
+		expect(await readTexts('.prose, .call .name')).toEqual(['Kept.', 'Find', 'New.']);
 	});
 
 	test.for([
@@ -1024,13 +1023,13 @@ describe('data from the server', () => {
 		);
 		const known = [
 			...'article section div details summary span p pre code strong em h3 h4 h5 ul ol li a b del hr'.split(' '),
-			...'blockquote table thead tbody tr th td button svg path sup'.split(' '),
+			...'blockquote table thead tbody tr th td button svg path circle dl dt dd sup'.split(' '),
 			...'math mrow mi mn mo ms mtext mspace mfrac msqrt msub msup msubsup mover munder mstyle mpadded'.split(' '),
 		];
 		expect(nodes.filter(({ tag }) => !known.includes(tag))).toEqual([]);
 		const attributes = nodes.flatMap((node) => node.attributes);
 		const names = [
-			...['class', 'aria-label', 'data-state', 'hidden', 'href', 'title', 'target', 'rel', 'start'],
+			...['class', 'aria-label', 'data-state', 'hidden', 'open', 'href', 'title', 'target', 'rel', 'start'],
 			...[
 				'type',
 				'role',
@@ -1042,7 +1041,7 @@ describe('data from the server', () => {
 				'aria-pressed',
 				'aria-hidden',
 				'viewBox',
-				'd',
+				...['d', 'cx', 'cy', 'r'],
 				'data-mark',
 				'data-footnote',
 			],

@@ -70,6 +70,7 @@ const states: Readonly<Record<string, () => Promise<void>>> = {
 		stage.play([text('Let me add.'), call('a1', 'add', { x: 2, y: 3 }), call('a2', 'fail')], [text('It is five.')]);
 		await say('What is 2 + 3?');
 		await sees('.usage', 'tokens');
+		await page.locator('.calls > summary').click();
 		await page.locator('.call summary').first().click();
 	},
 	async sources() {
@@ -97,6 +98,7 @@ const states: Readonly<Record<string, () => Promise<void>>> = {
 		await say('Can we eat outside?');
 		await sees('.usage', 'cost unknown · 900 tokens in, 40 out · 1 web search');
 		await page.locator('.footnotes summary').first().click();
+		await page.locator('.calls > summary').click();
 		await page.locator('.call summary').first().click();
 	},
 	async approval() {

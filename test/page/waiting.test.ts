@@ -54,11 +54,11 @@ async function holdUp(pattern: string | RegExp, refuse?: { readonly status: numb
 
 /** Reads the state, the line and the result of a call. */
 async function readShown(name: string) {
-	const one = page.locator('.call', { has: page.locator('.name', { hasText: name }) }).last();
+	const one = page.locator('.call', { has: page.locator(`.name[title="${name}"]`) }).last();
 	return {
 		state: await one.getAttribute('data-state'),
 		answer: await one.locator('.answer').textContent(),
-		result: await one.locator('pre').last().textContent(),
+		result: await one.locator('.call-result').textContent(),
 	};
 }
 
@@ -317,9 +317,9 @@ describe('a call that waits for a person', () => {
 		expect((await readShown('post')).state).not.toBe('done');
 		for (const reload of [false, true]) {
 			if (reload) await page.reload();
-			await sees('.call:has-text("read_letter") .mark', 'from outside');
-			await sees('.call:has-text("find_customer") .mark', 'private');
-			expect(await page.locator('.call:has(.name:text-is("post")) .mark').count()).toBe(0);
+			await sees('.call:has([title="read_letter"]) .mark', 'from outside');
+			await sees('.call:has([title="find_customer"]) .mark', 'private');
+			expect(await page.locator('.call:has([title="post"]) .mark').count()).toBe(0);
 		}
 		await shoot('marks');
 	});

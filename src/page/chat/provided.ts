@@ -40,7 +40,10 @@ export function createProvided(root: HTMLElement, place: (card: HTMLElement) => 
 }
 
 function createProviderCard({ name }: ProviderCall) {
-	const { root, addInput, endInput, setResult, leave } = createToolCall(name, say('at the provider'));
+	const { root, addInput, endInput, setResult, leave } = createToolCall(name, {
+		icon: 'globe',
+		where: say('at the provider'),
+	});
 	let hasInput = false;
 	return {
 		root,

@@ -7,6 +7,7 @@ import { createMarkdown, type MarkdownOptions } from '../markdown/markdown.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { type Child, configure, element, link } from '../parts/element.ts';
 import { createCopyIcon } from '../parts/icon.ts';
+import { createCallGroups } from './call-group.ts';
 import { createProvided } from './provided.ts';
 import { type CallView, createToolCall } from './tool-call.ts';
 
@@ -51,7 +52,8 @@ function createCanvas(
 	{ calls, draw, readFile, createEnd, isEmbedded = false }: RunViewOptions & { readonly calls: Map<string, CallView> },
 ) {
 	const root = parent.appendChild(configure(element('article', 'run'), { ariaLabel: say('Agent'), ariaBusy: 'true' }));
-	let turn: HTMLElement | undefined;
+	const turn = createTurn(root);
+	const { add } = turn;
 	let prose: ReturnType<typeof createMarkdown> | undefined;
 	let reasoning: ReturnType<typeof createMarkdown> | undefined;
 	let hasEnded = false;
@@ -59,14 +61,9 @@ function createCanvas(
 	const provided = createProvided(root, (card) => {
 		closeText();
 		answer.addProvided();
-		add(card);
+		turn.addCall(card);
 	});
 	const children = createChildren(calls, isEmbedded);
-
-	function add<T extends Node>(node: T): T {
-		turn ??= root.appendChild(element('div', 'turn'));
-		return turn.appendChild(node);
-	}
 
 	/** Ends the current block of text. */
 	function closeText() {
@@ -77,7 +74,7 @@ function createCanvas(
 
 	function endTurn() {
 		closeText();
-		turn = undefined;
+		turn.end();
 		answer.endTurn();
 		provided.endTurn();
 	}
@@ -114,7 +111,7 @@ function createCanvas(
 			answer.addCall();
 			const call = createToolCall(name);
 			calls.set(id, call);
-			add(call.root);
+			turn.addCall(call.root);
 		},
 		addProvided: provided.add,
 		stopTurn: answer.stopTurn,
@@ -126,8 +123,8 @@ function createCanvas(
 		dropTurn() {
 			answer.dropTurn();
 			provided.dropTurn();
-			turn?.remove();
-			turn = prose = reasoning = undefined;
+			turn.drop();
+			prose = reasoning = undefined;
 		},
 		addChildEvent: children.add,
 		flush(): void {
@@ -142,6 +139,33 @@ function createCanvas(
 			provided.end();
 			root.ariaBusy = null;
 			if (!isCut && root.hasChildNodes()) root.append(answer.createEnd());
+		},
+	};
+}
+
+/** The elements of the newest turn. Calls that follow one another are grouped. */
+function createTurn(root: HTMLElement) {
+	let turn: HTMLElement | undefined;
+	function append<T extends Node>(node: T): T {
+		turn ??= root.appendChild(element('div', 'turn'));
+		return turn.appendChild(node);
+	}
+	const groups = createCallGroups(append);
+	function end(): void {
+		groups.end();
+		turn = undefined;
+	}
+	return {
+		add<T extends Node>(node: T): T {
+			groups.end();
+			return append(node);
+		},
+		addCall: groups.add,
+		end,
+		/** Removes the elements. */
+		drop(): void {
+			turn?.remove();
+			end();
 		},
 	};
 }

@@ -1,48 +1,58 @@
-/** A tool call on the page: a line with the start of its input and result. It opens to show both completely. */
+/** A tool call on the page: a line with its main argument or its result. It opens to show both completely. */
 
+import { describeBriefly, toWords } from '../../client/fields.ts';
 import { say } from '../../client/say.ts';
 import type { Message, RunEvent } from '../../client/types.ts';
-import { findSkillName, parseInput, splitDiff, toShortInput } from '../../client/words.ts';
+import { findSkillName, parseInput, splitDiff } from '../../client/words.ts';
 import { createDiff } from '../parts/diff.ts';
-import { type Child, element, shorten, withoutTurns } from '../parts/element.ts';
+import { type Child, configure, element, shorten, withoutTurns } from '../parts/element.ts';
+import { createFields } from '../parts/fields.ts';
+import { createIcon, type IconName } from '../parts/icon.ts';
 import { createMarks, type Labels } from '../parts/labels.ts';
 import { describeTime } from '../parts/time.ts';
 import { createPictures } from './pictures.ts';
 
-const wordsOfState = {
-	running: 'running',
-	waiting: 'waits for somebody',
-	done: 'done',
-	failed: 'failed',
-	open: 'no result',
-};
+/** The words for each state, and the icon, if it is not the icon of the kind of call. */
+const states = {
+	running: ['running', 'loader'],
+	waiting: ['waits for somebody', 'hand'],
+	done: ['done', undefined],
+	failed: ['failed', 'cross'],
+	open: ['no result', undefined],
+} as const;
+
+type State = keyof typeof states;
+
+/** Bubbles from a call whose state has changed. */
+export const stateChange = 'callstate';
+/** Bubbles from a call that shows something which a reader should see. */
+export const reveal = 'callreveal';
 
 export type CallView = ReturnType<typeof createToolCall>;
 
-/** If a call has no duration, `where` is shown instead. */
-export function createToolCall(name: string, where = '') {
-	const title = element('span', 'name', name);
-	const question = element('span', 'brief');
-	const answer = element('span', 'answer');
-	const took = element('span', 'took', where);
-	const marks = element('span', 'marks');
-	const state = element('span', 'visually-hidden');
-	const input = element('pre');
-	const output = element('pre');
-	const outputLabel = element('p', 'label', say('Result'));
-	const body = element('div', 'body', element('p', 'label', say('Input')), input, outputLabel, output);
-	const line = element('summary', '', title, question, answer, marks, took, state);
-	const root = element('details', 'call', line, body);
+/** `icon` is the icon of its kind. If a call has no duration, `where` is shown instead. */
+export function createToolCall(name: string, { icon = 'tool', where = '' }: { icon?: IconName; where?: string } = {}) {
+	const { root, sign, title, question, answer, marks, took, words, ...inside } = createElements(name, where);
+	const { body, input, outputLabel, output } = inside;
 	const json: string[] = [];
-	const notes: { readonly line: HTMLElement; readonly detail: string | undefined }[] = [];
+	const notes = createNotes();
+	let kind = icon;
 
-	function setState(next: keyof typeof wordsOfState) {
+	function setState(next: State) {
+		const [text, own = kind] = states[next];
 		root.dataset.state = next;
-		state.textContent = say(wordsOfState[next]);
+		sign.replaceChildren(createIcon(own));
+		words.textContent = say(text);
 		outputLabel.hidden = next !== 'done' && next !== 'failed';
 		output.hidden = outputLabel.hidden;
+		root.dispatchEvent(new Event(stateChange, { bubbles: true }));
 	}
 	setState('running');
+
+	function open() {
+		root.open = true;
+		root.dispatchEvent(new Event(reveal, { bubbles: true }));
+	}
 
 	return {
 		root,
@@ -54,22 +64,24 @@ export function createToolCall(name: string, where = '') {
 
 		endInput() {
 			const value = parseInput(json.join(''));
-			input.textContent = toFullText(value);
+			input.replaceChildren(createDetails(value));
 			const skill = findSkillName(name, value);
-			title.textContent = skill === undefined ? name : say('skill {name}', { name: skill });
-			root.classList.toggle('skill', skill !== undefined);
-			question.textContent = skill === undefined ? shorten(withoutTurns(toShortInput(value)), 200) : '';
+			if (skill !== undefined) {
+				kind = 'skill';
+				title.textContent = withoutTurns(say('Skill {name}', { name: skill }));
+			}
+			question.textContent = skill === undefined ? shorten(withoutTurns(describeBriefly(value)), 200) : '';
 		},
 
 		setResult(value: unknown, isError: boolean, parts: readonly ResultPart[] = []) {
 			setState(isError ? 'failed' : 'done');
 			const { diff, rest } = splitDiff(value);
-			const text = toFullText(rest);
-			output.textContent = text;
-			if (isError) for (const { line, detail } of notes) if (detail === text) line.remove();
-			const isShort = text.length <= 80 && !text.includes('\n');
-			answer.textContent = isError || (isShort && !root.classList.contains('skill')) ? shorten(text, 200) : '';
-			if (showPictures(body, parts, diff)) root.open = true;
+			output.replaceChildren(createDetails(rest));
+			if (isError) notes.remove(rest);
+			const brief = withoutTurns(describeBriefly(rest));
+			const isShort = brief.length <= 80 && !brief.includes('\n');
+			answer.textContent = isError || (isShort && kind !== 'skill') ? shorten(brief, 200) : '';
+			if (showPictures(body, parts, diff)) open();
 		},
 
 		/** Shows the stack of a tool's error, collapsed. Only a server on the same machine sends a stack. */
@@ -77,10 +89,7 @@ export function createToolCall(name: string, where = '') {
 			body.append(element('details', 'stack', element('summary', '', say('Stack')), element('pre', '', lines)));
 		},
 
-		/** Adds a note about the call. The note is removed if the call fails with the same words. */
-		addNote(line: HTMLElement, detail?: string) {
-			notes.push({ line, detail });
-		},
+		addNote: notes.add,
 
 		setTime(ms: number) {
 			took.textContent = describeTime(ms);
@@ -91,18 +100,17 @@ export function createToolCall(name: string, where = '') {
 
 		/** Makes the element for the run of a child session. `agent` is the name of its agent. */
 		nest(agent: Child, session: string): HTMLElement {
-			// Remove a note that links to the session, because this element has the same link.
-			for (const { line, detail } of notes) if (detail === session) line.remove();
+			// This element has the same link.
+			notes.remove(session);
 			const place = element('section', 'nested', element('p', 'label', say('By '), agent));
 			body.append(place);
-			root.open = true;
+			kind = 'agent';
+			open();
 			return place;
 		},
 
-		/** Marks an approved call as running. */
+		/** An approved call runs again. */
 		resume: () => setState('running'),
-
-		/** Marks the call as waiting for an approval or a result. */
 		wait: () => setState('waiting'),
 
 		/** Marks the call as open, if it has no result at the end of the run. */
@@ -110,6 +118,47 @@ export function createToolCall(name: string, where = '') {
 			if (root.dataset.state === 'running') setState('open');
 		},
 	};
+}
+
+function createElements(name: string, where: string) {
+	const line = {
+		sign: element('span', 'sign'),
+		title: configure(element('span', 'name', toWords(name)), { title: withoutTurns(name) }),
+		question: element('span', 'brief'),
+		answer: element('span', 'answer'),
+		marks: element('span', 'marks'),
+		took: element('span', 'took', where),
+		words: element('span', 'visually-hidden'),
+	};
+	const input = element('div', 'call-input');
+	const output = element('div', 'call-result');
+	const outputLabel = element('p', 'label', say('Result'));
+	const body = element('div', 'body', element('p', 'label', say('Input')), input, outputLabel, output);
+	const root = element('details', 'call', element('summary', '', ...Object.values(line)), body);
+	return { ...line, root, body, input, outputLabel, output };
+}
+
+/** Notes about a call. A note is removed when the call shows the same itself. */
+function createNotes() {
+	const notes: { readonly line: HTMLElement; readonly detail: string | undefined }[] = [];
+	return {
+		add(line: HTMLElement, detail?: string): void {
+			notes.push({ line, detail });
+		},
+		remove(detail: unknown): void {
+			for (const note of notes) if (note.detail === detail) note.line.remove();
+		},
+	};
+}
+
+/** The longest JSON that is shown as fields. */
+const longestFields = 20_000;
+
+/** Shows an input or a result: a text as it is, else its fields. */
+function createDetails(value: unknown): HTMLElement {
+	if (typeof value === 'string') return element('pre', '', value);
+	const json = JSON.stringify(value, undefined, 2) ?? '';
+	return json.length > longestFields ? element('pre', '', json) : createFields(value);
 }
 
 type ResultPart = NonNullable<Extract<RunEvent, { type: 'tool_result' }>['parts']>[number];
@@ -125,10 +174,6 @@ function showPictures(
 	if (pictures !== undefined) body.append(pictures);
 	if (diff !== undefined) body.append(createDiff(diff));
 	return pictures !== undefined || diff !== undefined;
-}
-
-function toFullText(value: unknown) {
-	return withoutTurns(typeof value === 'string' ? value : (JSON.stringify(value, undefined, 2) ?? ''));
 }
 
 /**
