@@ -28,7 +28,7 @@ export function createWaits(client: TraceClient, signal: AbortSignal) {
 }
 
 /** Parses the spans of OTLP/JSON (docs/observability.md, "Traces"). */
-export function parseTrace({ resourceSpans }: { readonly resourceSpans: readonly unknown[] }): Map<string, TimedCall> {
+function parseTrace({ resourceSpans }: { readonly resourceSpans: readonly unknown[] }): Map<string, TimedCall> {
 	const calls = new Map<string, TimedCall>();
 	const scopes = resourceSpans.flatMap((resource) => listIn(resource, 'scopeSpans'));
 	for (const span of scopes.flatMap((scope) => listIn(scope, 'spans'))) {
