@@ -2,6 +2,7 @@ import { createCopyMethods } from './copies.ts';
 import { createHistoryMethods } from './history.ts';
 import {
 	type ClientOptions,
+	type Connection,
 	createHttp,
 	createIdempotencyKey,
 	type Http,
@@ -67,13 +68,7 @@ export function createSessionClient(options: ClientOptions = {}) {
 	return {
 		...createReads(http),
 		...createFileMethods(http),
-
-		/** Creates a session. With `text`, `parts` or `attachments`, also starts a run, which `followRun` reads. */
-		createSession(body: SessionBody, { signal }: SignalOption = {}): Promise<NewSession> {
-			const hasMessage = body.text !== undefined || body.parts !== undefined || body.attachments !== undefined;
-			const headers = { ...createIdempotencyKey(), ...(hasMessage && { prefer: 'respond-async' }) };
-			return http.json('/v1/sessions', { method: 'POST', body, headers, signal });
-		},
+		...createStarts(http, openEvents),
 
 		/** Sends a message and reads its run. If a tool asked a question, the message answers it. */
 		sendMessage: (id: string, message: string | MessageBody, options?: SignalOption): RunEvents =>
@@ -131,6 +126,43 @@ export function createSessionClient(options: ClientOptions = {}) {
 		/** Stops the run on the server and drops the waiting messages. The run's readers get the event `cancelled`. */
 		cancelRun(id: string, { signal }: SignalOption = {}): Promise<Session> {
 			return http.json(toPath(id, 'cancel'), { method: 'POST', headers: createIdempotencyKey(), signal });
+		},
+	};
+}
+
+type OpenEvents = (id: string, lastEventId: string | undefined, signal?: AbortSignal) => Promise<Connection>;
+
+function createStarts(http: Http, openEvents: OpenEvents) {
+	return {
+		/** Creates a session. With `text`, `parts` or `attachments`, also starts a run, which `followRun` reads. */
+		createSession(body: SessionBody, { signal }: SignalOption = {}): Promise<NewSession> {
+			const hasMessage = body.text !== undefined || body.parts !== undefined || body.attachments !== undefined;
+			const headers = { ...createIdempotencyKey(), ...(hasMessage && { prefer: 'respond-async' }) };
+			return http.json('/v1/sessions', { method: 'POST', body, headers, signal });
+		},
+
+		/**
+		 * Creates a session with its first message, in one request, and reads the run. `onCreated` is called with the
+		 * session's id before the first event.
+		 */
+		startSession(
+			body: SessionBody,
+			{ onCreated, signal }: SignalOption & { readonly onCreated?: (id: string) => void } = {},
+		): RunEvents {
+			const headers = { ...acceptEvents, ...createIdempotencyKey() };
+			let id: string | undefined;
+			return streamRun({
+				http,
+				signal,
+				begin: async () => {
+					const connection = await http.open('/v1/sessions', { method: 'POST', body, headers, signal });
+					const made = connection.response.headers.get('location')?.split('/').at(-1);
+					if (id === undefined && made !== undefined) onCreated?.(made);
+					id ??= made;
+					return connection;
+				},
+				follow: (lastEventId) => openEvents(id ?? '', lastEventId, signal),
+			});
 		},
 	};
 }

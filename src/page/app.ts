@@ -11,6 +11,7 @@ import { createTestSaver } from './chat/test-saver.ts';
 import { createHome, intro } from './home/home.ts';
 import { createFoot } from './menu/foot.ts';
 import { createMenu } from './menu/menu.ts';
+import { missing } from './panels/missing.ts';
 import { createPanelView, listPanels } from './panels.ts';
 import { type Address, parseAddress, toSessionAddress } from './parts/address.ts';
 import { createAskedBy } from './parts/asked-by.ts';
@@ -18,6 +19,7 @@ import { listenForDecisions } from './parts/decide-keys.ts';
 import { find } from './parts/element.ts';
 import { createFailure } from './parts/failure.ts';
 import { createAnswerWatch, createPolling, createWindows } from './parts/live.ts';
+import type { Panel } from './parts/panel.ts';
 import { createViewer, isSameViewer } from './parts/viewer.ts';
 import { forgetKey, readKey } from './sign-in/key.ts';
 import { createSignIn, watchRefusals } from './sign-in/sign-in.ts';
@@ -165,13 +167,17 @@ function findOwnAddress(address: Address): Address {
 	return isStart && first !== undefined && !viewer.may('createSession') ? { panel: first.name } : address;
 }
 
+function findPanel(name: string | undefined): Panel | undefined {
+	return name === undefined ? undefined : (listPanels(viewer).find((panel) => panel.name === name) ?? missing);
+}
+
 function show(): void {
 	if (viewer.me === undefined) return;
 	const asked = parseAddress(location.hash);
 	const address = findOwnAddress(asked);
 	if (address.session !== asked.session || address.panel !== asked.panel)
 		history.replaceState(null, '', address.session ? toSessionAddress(address.session) : `#/${address.panel ?? ''}`);
-	const panel = listPanels(viewer).find(({ name }) => name === address.panel);
+	const panel = findPanel(address.panel);
 	menu.point();
 	showTrace();
 	if (address.trace !== undefined) trace.open(address.trace);

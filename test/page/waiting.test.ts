@@ -744,19 +744,19 @@ describe('leaving the chat before the server has answered', () => {
 		await page.locator('#panel h2').waitFor();
 	};
 
-	test.each(['**/v1/sessions', '**/messages'])('still sends the first message (held request: %s)', async (route) => {
+	test('still sends the first message', async () => {
 		const sent = stage.play([text('Heard.')]);
-		const held = await holdUp(route);
-		await say(`First by ${route}`);
+		const held = await holdUp('**/v1/sessions');
+		await say('First of all');
 		await held.setOut;
 		await leave();
 		await held.letGo();
 		await expect.poll(() => sent.length).toBe(1);
 		expect(page.url()).toContain('#/inbox');
 		await page.reload();
-		await page.locator('#recent li', { hasText: `First by ${route}` }).click();
+		await page.locator('#recent li', { hasText: 'First of all' }).click();
 		await sees('.prose', 'Heard.');
-		expect(await readTexts('.message, .prose')).toEqual([`You: First by ${route}`, 'Heard.']);
+		expect(await readTexts('.message, .prose')).toEqual(['You: First of all', 'Heard.']);
 		expect(await page.inputValue('#text')).toBe('');
 	});
 
@@ -786,7 +786,7 @@ describe('leaving the chat before the server has answered', () => {
 	});
 
 	test('restores the text of a refused message', async () => {
-		const held = await holdUp('**/messages', { status: 400 });
+		const held = await holdUp('**/v1/sessions', { status: 400 });
 		await say('Precious words');
 		await held.setOut;
 		await leave();
@@ -900,7 +900,7 @@ describe('files', () => {
 	});
 
 	test('stay in the box with the text if the message is refused', async () => {
-		await page.route('**/messages', (route) =>
+		await page.route('**/v1/sessions', (route) =>
 			route.fulfill({ status: 400, json: { error: { code: 'invalid_request', message: 'attachments.0.type: no.' } } }),
 		);
 		await page.setInputFiles('#picker', csv);

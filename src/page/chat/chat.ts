@@ -2,7 +2,7 @@
 
 import { isTransient } from '../../client/error.ts';
 import { findRunEnd, type LoadedSession } from '../../client/history.ts';
-import { ClientError, type RunEvent, type RunEvents } from '../../client/index.ts';
+import { ClientError, type MessageBody, type RunEvent, type RunEvents, type Session } from '../../client/index.ts';
 import { say } from '../../client/say.ts';
 import { findAnswered } from '../../client/waits.ts';
 import { toSaidText } from '../../client/words.ts';
@@ -10,17 +10,19 @@ import { find } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
 import { pointAtOpenCall } from '../parts/open-call.ts';
 import { type Again, askAgain, createBusyError, forkAt, type Spot } from './again.ts';
+import { createAgentOffer } from './agent-offer.ts';
 import type { Choice } from './choice.ts';
 import { createComposer } from './composer.ts';
 import { createEarlier, pageLength } from './earlier.ts';
 import { createElsewhere } from './elsewhere.ts';
+import { listenForEscape } from './escape.ts';
 import { readEdited } from './message-end.ts';
 import { createOpenCalls, type OpenCalls } from './open-calls.ts';
 import { createProgress } from './progress.ts';
 import { createRatings, type Ratings } from './ratings.ts';
 import { setReadOnly } from './read-only.ts';
 import { createRunPlayer, createTakenUp, type TakenUp, withStart } from './run-player.ts';
-import { hasArrived, readRefusal, sendOrAnswer } from './sending.ts';
+import { hasArrived, readRefusal, sendAndRead, sendOrAnswer } from './sending.ts';
 import { createSidePanels } from './side-panels.ts';
 import { offerChildren } from './stored-children.ts';
 import type { ChatClient, Surroundings } from './surroundings.ts';
@@ -40,12 +42,15 @@ export class Chat {
 	readonly #waiting: ReturnType<typeof createWaitingList>;
 	readonly #welcome: ReturnType<typeof createWelcome>;
 	readonly #choice: Choice;
+	readonly #agentOffer: ReturnType<typeof createAgentOffer>;
 	readonly #composer: ReturnType<typeof createComposer>;
 	readonly #progress: ReturnType<typeof createProgress>;
 	readonly #openCalls: OpenCalls;
 	readonly #elsewhere: ReturnType<typeof createElsewhere>;
 	readonly #playRun: ReturnType<typeof createRunPlayer>;
 	#sessionId: string | undefined;
+	/** The agent and the model of the open session. */
+	#shown: { readonly agent: string; readonly model?: string } | undefined;
 	/** Aborted when the page leaves the chat. Work for this chat then stops and changes nothing. */
 	#visit = new AbortController();
 
@@ -53,7 +58,8 @@ export class Chat {
 		const { root, onActivity } = around;
 		this.#client = client;
 		this.#around = around;
-		this.#choice = around.createChoice(() => this.#startNewChat());
+		this.#choice = around.createChoice((agent) => this.#offerAgent(agent));
+		this.#agentOffer = createAgentOffer(root);
 		this.#welcome = createWelcome(root);
 		this.#composer = createComposer({
 			...around,
@@ -62,6 +68,10 @@ export class Chat {
 			onWriting: () => void this.#isHeldUp(),
 		});
 		this.#progress = createProgress(this.#composer.setStatus);
+		if (around.isEmbedded !== true)
+			listenForEscape(around, () => {
+				if (this.#composer.isRunning && this.#composer.takesMore) void this.#stop();
+			});
 		this.#ratings = createRatings(client);
 		this.#versions = createVersions(client, find('#transcript', HTMLElement, root));
 		const onFork = around.onFork && ((spot: Spot) => void this.#fork(spot));
@@ -121,6 +131,7 @@ export class Chat {
 		const { signal } = this.#visit;
 		this.#sessionId = id;
 		setReadOnly(this.#around.root, this.#around.mayWrite?.() === false);
+		this.#composer.open(id);
 		if (this.#mayFocus) this.#composer.focus();
 		try {
 			await this.#choice.load(signal);
@@ -151,6 +162,7 @@ export class Chat {
 		this.#waiting.clear();
 		this.#openCalls.question = undefined;
 		this.#welcome.hide();
+		this.#agentOffer.hide();
 		this.#composer.isReady = false;
 		this.#composer.setRunning(false);
 		this.#progress.end();
@@ -179,6 +191,7 @@ export class Chat {
 
 	async #showSession(id: string, signal: AbortSignal, failure?: ClientError): Promise<void> {
 		const loaded = await this.#client.loadSession(id, { newest: pageLength, withEnded: true, signal });
+		this.#shown = loaded.session;
 		this.#choice.pick(loaded.session);
 		const { run, parent } = loaded.session;
 		// The answers of a child session are rated in its parent session.
@@ -230,10 +243,12 @@ export class Chat {
 		const message = { ...draft, model: this.#choice.model };
 		try {
 			const id = this.#sessionId ?? (await this.#create(signal));
-			if (signal.aborted) return void (await this.#client.leaveMessage(id, message));
+			if (signal.aborted && id !== undefined) return void (await this.#client.leaveMessage(id, message));
 			const sent = question === undefined && draft.attachments === undefined ? { bubble, text } : undefined;
 			const takeUp = createTakenUp({ waiting: this.#waiting, transcript: this.#transcript, sent });
-			await this.#play(sendOrAnswer(this.#client, { id, signal }, message, question), signal, takeUp);
+			const events =
+				id === undefined ? this.#begin(message, signal) : sendOrAnswer(this.#client, { id, signal }, message, question);
+			await this.#play(events, signal, takeUp);
 			if (!signal.aborted) this.#choice.keepModel();
 		} catch (error) {
 			if (!hasArrived(error, signal)) {
@@ -274,16 +289,33 @@ export class Chat {
 		}, restore);
 	}
 
-	async #create(signal: AbortSignal): Promise<string> {
-		const id = await this.#choice.create();
-		if (signal.aborted) return id;
+	/** Creates the session of a new chat. Undefined if its first message creates it. */
+	async #create(signal: AbortSignal): Promise<string | undefined> {
+		const id = await this.#choice.create?.();
+		if (id !== undefined && !signal.aborted) this.#enter(id, signal);
+		return id;
+	}
+
+	/** Creates a session with its first message. If the page leaves the chat, only the reading of the run ends. */
+	#begin(message: MessageBody, signal: AbortSignal): RunEvents {
+		const { agent } = this.#choice;
+		const body = { agent, ...message };
+		this.#shown = { agent, ...(message.model !== undefined && { model: message.model }) };
+		const onCreated = (id: string) => {
+			if (!signal.aborted) this.#enter(id, signal);
+		};
+		return sendAndRead(signal, (reading) => this.#client.startSession(body, { onCreated, signal: reading }));
+	}
+
+	/** Goes on in the session that a new chat has now. */
+	#enter(id: string, signal: AbortSignal): void {
 		this.#sessionId = id;
+		this.#composer.moveDraft(id);
 		this.#around.onSession(id);
 		this.#sidePanels.use({ id, signal });
 		this.#ratings.use({ id, signal });
 		this.#versions.use({ id, signal });
 		this.#waiting.use({ id, signal });
-		return id;
 	}
 
 	/** Whether a waiting call must be answered before a message can be sent. If so, points at this call. */
@@ -295,9 +327,9 @@ export class Chat {
 
 	/** Shows the events of a run as they arrive. Then shows the runs that the queued messages start. */
 	async #play(events: RunEvents, signal: AbortSignal, first?: TakenUp): Promise<void> {
-		const id = this.#sessionId;
 		for (let [next, takeUp] = [events, first]; ; takeUp = undefined) {
 			const last = await this.#playRun(next, signal, takeUp);
+			const id = this.#sessionId;
 			if (signal.aborted || id === undefined) return;
 			const goesOn = last !== undefined && last.type !== 'awaiting' && last.type !== 'cancelled';
 			if (!goesOn || this.#waiting.isEmpty) return this.#settle(id, last, signal);
@@ -357,6 +389,18 @@ export class Chat {
 			onFailure();
 			if (!signal.aborted) this.#showFailure(error);
 		}
+	}
+
+	/** Begins a new chat with the chosen agent. In a session, says first that it does. */
+	#offerAgent(agent: string): void {
+		const id = this.#sessionId;
+		if (id === undefined) return void this.open();
+		if (this.#shown !== undefined) this.#choice.pick(this.#shown);
+		this.#agentOffer.show(agent, () => {
+			this.#choice.pick({ agent });
+			this.#composer.moveDraft(undefined);
+			this.#around.onNew();
+		});
 	}
 
 	#startNewChat(): void {

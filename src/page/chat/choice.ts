@@ -13,8 +13,10 @@ export interface Choice {
 	readonly load: (signal: AbortSignal) => Promise<void>;
 	/** Begins a new chat, and returns its start page. Throws if there is no agent. */
 	readonly begin: () => Welcome;
-	/** Creates the session of a new chat, and returns its id. */
-	readonly create: () => Promise<string>;
+	/** Creates the session of a new chat, and returns its id. Without it, the first message creates the session. */
+	readonly create?: () => Promise<string>;
+	/** The agent of a new chat. */
+	readonly agent: string;
 	/** Selects the agent and model of a session, even if the server no longer offers them. */
 	readonly pick: (session: Pick<Session, 'agent'> & { readonly model?: string }) => void;
 	/** Finds the schema for the form of a call. The default for `agent` is the chosen agent. */
@@ -47,14 +49,14 @@ export interface Home {
 export function createChoice(
 	client: Client,
 	viewer: Viewer,
-	{ onAgent, home }: { readonly onAgent: () => void; readonly home: Home },
+	{ onAgent, home }: { readonly onAgent: (name: string) => void; readonly home: Home },
 ): Choice {
 	const agentField = find('#agent', HTMLSelectElement);
 	const modelField = find('#model', HTMLSelectElement);
 	let agents: readonly Agent[] = [];
 	/** The model of the chat, before a person chooses another model. */
 	let ownModel: string | undefined;
-	agentField.addEventListener('change', onAgent);
+	agentField.addEventListener('change', () => onAgent(agentField.value));
 
 	function showModels(model: string | undefined): void {
 		const agent = agents.find(({ name }) => name === agentField.value);
@@ -94,7 +96,7 @@ export function createChoice(
 			chosen: agentField.value,
 			onAgent(name) {
 				pick({ agent: name });
-				onAgent();
+				onAgent(name);
 			},
 			onExample(name, text) {
 				pick({ agent: name });
@@ -102,7 +104,7 @@ export function createChoice(
 			},
 			async renew() {
 				await read();
-				onAgent();
+				onAgent(agentField.value);
 			},
 		});
 
@@ -116,7 +118,9 @@ export function createChoice(
 			pick({ agent: agent.name });
 			return { ...toWelcome(agent), intro: home.intro, createMore };
 		},
-		create: async () => (await client.createSession({ agent: takeAgent().name })).id,
+		get agent() {
+			return takeAgent().name;
+		},
 		pick,
 		findSchema: (call, agent = agentField.value) => findCallSchema(agents, agent, call),
 		get model() {

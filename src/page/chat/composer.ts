@@ -4,6 +4,7 @@ import type { Attachment } from '../../client/index.ts';
 import { say } from '../../client/say.ts';
 import { configure, element, find, onSubmit, type Root, withoutTurns } from '../parts/element.ts';
 import { createAttachments, listenForFiles } from './attachments.ts';
+import { createDraftBox } from './drafts.ts';
 import type { Surroundings } from './surroundings.ts';
 
 interface Options extends Pick<Surroundings, 'root' | 'life' | 'dropArea'> {
@@ -22,13 +23,9 @@ interface Draft {
 }
 
 export function createComposer({ root, life, dropArea, onSend, onStop, onWriting }: Options) {
-	const form = find('#composer', HTMLFormElement, root);
-	const text = find('#text', HTMLTextAreaElement, root);
-	const send = find('#send', HTMLButtonElement, root);
-	const stop = find('#stop', HTMLButtonElement, root);
-	const setStatus = createStatus(find('#status', HTMLElement, root));
-	const hint = find('#composer .hint', HTMLElement, root);
-	const meanwhile = find('#meanwhile', HTMLElement, root);
+	const { form, text, send, stop, status, hint, meanwhile } = findParts(root);
+	const setStatus = createStatus(status);
+	const draft = createDraftBox(text);
 	let isRunning = false;
 	let takesMore = false;
 	const attachments = createAttachments(root, () => {
@@ -44,22 +41,21 @@ export function createComposer({ root, life, dropArea, onSend, onStop, onWriting
 		text.placeholder = say(takesMore ? 'Write what comes next' : 'Write a message');
 	}
 
-	function restoreText(unsent: string): void {
+	function restoreText(unsent: string, of = draft.session): void {
+		if (!draft.restore(unsent, of)) return;
 		sending.forget();
-		text.value ||= unsent;
 		offer();
 	}
 
 	const sending = listenForSending({ form, text, send, root, mayTake: () => !isRunning || takesMore }, onSend);
 	text.addEventListener('input', () => {
+		draft.keep();
 		offer();
 		if (text.value !== '') onWriting();
 	});
-	const attach = find('#attach', HTMLElement, root);
-	const picker = find('#picker', HTMLInputElement, root);
-	const field = { text, target: form, attach, picker, area: dropArea, life };
-	listenForFiles(field, (files) => {
-		void attachments.add(files).then(offer);
+	const files = { attach: find('#attach', HTMLElement, root), picker: find('#picker', HTMLInputElement, root) };
+	listenForFiles({ text, target: form, ...files, area: dropArea, life }, (added) => {
+		void attachments.add(added).then(offer);
 		text.focus();
 	});
 	stop.addEventListener('click', onStop);
@@ -67,6 +63,12 @@ export function createComposer({ root, life, dropArea, onSend, onStop, onWriting
 	return {
 		stop,
 		focus: () => text.focus(),
+		/** Shows the draft of a session. Without an id, that of a new chat. */
+		open(id: string | undefined): void {
+			draft.open(id);
+			offer();
+		},
+		moveDraft: draft.moveTo,
 		get isReady() {
 			return sending.isReady;
 		},
@@ -77,9 +79,10 @@ export function createComposer({ root, life, dropArea, onSend, onStop, onWriting
 		isEmpty: (words: string): boolean => words.trim() === '' && attachments.isEmpty,
 		/** Takes the text and the files out of the box, to send them. */
 		async take(words: string): Promise<Draft> {
+			const { session } = draft;
 			const files = await attachments.take();
 			const restore = () => {
-				restoreText(words);
+				restoreText(words, session);
 				attachments.restore(files);
 			};
 			const text = words.trim() === '' ? undefined : words;
@@ -87,11 +90,11 @@ export function createComposer({ root, life, dropArea, onSend, onStop, onWriting
 		},
 		clear(): void {
 			text.value = '';
+			draft.keep();
 			offer();
 			text.focus();
 		},
-		/** Puts an unsent text into the box again, unless the box has a new text. */
-		restore: restoreText,
+		restore: (unsent: string): void => restoreText(unsent),
 		get isRunning(): boolean {
 			return isRunning;
 		},
@@ -127,6 +130,18 @@ function createStatus(place: HTMLElement) {
 		const shown = withoutTurns(words);
 		if (said.data !== shown) said.data = shown;
 		counted.textContent = seconds === '' ? '' : ` ${seconds}`;
+	};
+}
+
+function findParts(root: Root) {
+	return {
+		form: find('#composer', HTMLFormElement, root),
+		text: find('#text', HTMLTextAreaElement, root),
+		send: find('#send', HTMLButtonElement, root),
+		stop: find('#stop', HTMLButtonElement, root),
+		status: find('#status', HTMLElement, root),
+		hint: find('#composer .hint', HTMLElement, root),
+		meanwhile: find('#meanwhile', HTMLElement, root),
 	};
 }
 

@@ -70,6 +70,7 @@ function createComposerForm(): HTMLElement {
 		'',
 		configure(element('ul', 'files'), { id: 'files', ariaLabel: say('Files to send'), hidden: true }),
 		configure(element('p'), { id: 'files-note', role: 'status', hidden: true }),
+		configure(element('p'), { id: 'agent-offer', role: 'status', hidden: true }),
 		element('div', 'field', picker, attach, text, send, stop),
 		element('div', 'below', status, hint, configure(meanwhile, { id: 'meanwhile', hidden: true })),
 	);

@@ -10,7 +10,11 @@ interface Options {
 	readonly onShown: (event: RunEvent, view: RunView) => void;
 }
 
-export function createPlayer({ addRun, tail }: Pick<Transcript, 'addRun' | 'tail'>, { signal, onShown }: Options) {
+interface Place extends Pick<Transcript, 'addRun'> {
+	readonly tail: Pick<Transcript['tail'], 'keep'>;
+}
+
+export function createPlayer({ addRun, tail }: Place, { signal, onShown }: Options) {
 	const view = addRun();
 	const queue: RunEvent[] = [];
 	let drawing: Promise<void> | undefined;

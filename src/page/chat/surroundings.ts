@@ -26,7 +26,7 @@ export interface Surroundings {
 	/** Whether the reader can send messages. */
 	readonly mayWrite?: () => boolean;
 	/** Makes the choice of a new chat's agent. `onAgent` is called when a person has chosen. */
-	readonly createChoice: (onAgent: () => void) => Choice;
+	readonly createChoice: (onAgent: (name: string) => void) => Choice;
 	/** Called when a message has created a session. */
 	readonly onSession: (id: string) => void;
 	/** Called when a person wants a new chat. */

@@ -4,8 +4,6 @@ import { say } from '../../client/say.ts';
 import { find, type Root } from '../parts/element.ts';
 import { createIcon } from '../parts/icon.ts';
 
-export type Tail = ReturnType<typeof createTail>;
-
 /** Scrolls to the end of the conversation while it grows, unless the reader has scrolled up. */
 export function createTail(place: Root, life: AbortSignal) {
 	const node = find('#scroller', HTMLElement, place);

@@ -29,9 +29,10 @@ export function createEmbeddedChoice(client: SessionClient, door: Door, settings
 			name = agent?.name ?? name;
 			return { name: welcome, description: '', examples: start };
 		},
-		async create() {
-			if (!door.needsToken) return (await client.createSession({ agent: name })).id;
-			return findSession(await door.ask(undefined)) ?? '';
+		// With a token, the visitor's server has created the session.
+		create: door.needsToken ? async () => findSession(await door.ask(undefined)) ?? '' : undefined,
+		get agent() {
+			return name;
 		},
 		pick({ agent }) {
 			name = agent;
