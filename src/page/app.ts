@@ -3,14 +3,21 @@
 import { createConnectClient } from '../client/connect.ts';
 import { createHttp } from '../client/http.ts';
 import { ClientError, createClient, type Me } from '../client/index.ts';
+import { createAgentOffer } from './chat/agent-offer.ts';
 import { Chat } from './chat/chat.ts';
 import { createChoice, type Home } from './chat/choice.ts';
+import { createDraftBox } from './chat/drafts.ts';
+import { listenForEscape } from './chat/escape.ts';
+import { createForkButton, forkAt } from './chat/fork.ts';
 import { createFrame } from './chat/frame.ts';
 import { createMoneyView } from './chat/money.ts';
 import { createTestSaver } from './chat/test-saver.ts';
+import { createVersions } from './chat/versions.ts';
 import { createHome, intro } from './home/home.ts';
+import { createAttention, createNotifySwitch } from './menu/attention.ts';
 import { createFoot } from './menu/foot.ts';
 import { createMenu } from './menu/menu.ts';
+import { createShortcuts } from './menu/shortcuts.ts';
 import { missing } from './panels/missing.ts';
 import { createPanelView, listPanels } from './panels.ts';
 import { type Address, parseAddress, toSessionAddress } from './parts/address.ts';
@@ -20,6 +27,7 @@ import { find } from './parts/element.ts';
 import { createFailure } from './parts/failure.ts';
 import { createAnswerWatch, createPolling, createWindows } from './parts/live.ts';
 import type { Panel } from './parts/panel.ts';
+import { followKeyboard } from './parts/view-height.ts';
 import { createViewer, isSameViewer } from './parts/viewer.ts';
 import { forgetKey, readKey } from './sign-in/key.ts';
 import { createSignIn, watchRefusals } from './sign-in/sign-in.ts';
@@ -51,12 +59,14 @@ const client = createClient(server);
 const connection = createConnectClient(createHttp(server));
 const poll = createPolling(look);
 const testSaver = createTestSaver(client);
+const attention = createAttention();
 const menu = createMenu(client, viewer, {
 	onNews: (changed) => {
 		if (changed.has(parseAddress(location.hash).session ?? '')) chat.look();
 		panelView.look();
 		poll();
 	},
+	onWaiting: attention.setWaiting,
 });
 const foot = createFoot({
 	viewer,
@@ -86,6 +96,7 @@ const chat: Chat = new Chat(createClient(chatServer), {
 	// The token of a session does not open what the view reads.
 	createMoney: (root, reader, readVisit) =>
 		createMoneyView(root, reader, () => (viewer.may('seeAgents') ? readVisit() : undefined)),
+	extras: { createVersions, createAgentOffer, createDraftBox, createForkButton, forkAt, listenForEscape },
 	createAskedBy,
 	createChoice: (onAgent) => createChoice(client, viewer, { onAgent, home }),
 	mayDecide: () => viewer.may('decide'),
@@ -94,6 +105,7 @@ const chat: Chat = new Chat(createClient(chatServer), {
 	onNew: () => {
 		location.hash = '#/';
 	},
+	onEvent: attention.note,
 	onFork: (id) => {
 		location.hash = toSessionAddress(id);
 	},
@@ -201,6 +213,23 @@ showOffline();
 
 listenForDecisions();
 addEventListener('hashchange', show);
+/** Moves the focus to what the page is about. */
+function skip(): void {
+	const [field, head] = [find('#text', HTMLElement), document.querySelector<HTMLElement>('#panel h2')];
+	(head ?? field).focus();
+}
+
+find('#skip', HTMLElement).addEventListener('click', (event) => {
+	event.preventDefault();
+	skip();
+});
+followKeyboard();
+const shortcuts = createShortcuts({
+	onNew: () => find('#new', HTMLElement).click(),
+	onWrite: () => find('#text', HTMLElement).focus(),
+});
+find('#menu-end', HTMLElement).append(createNotifySwitch() ?? '', shortcuts);
+
 // While a new chat is shown, a click on this link does not change the address, so show the chat here.
 find('#new', HTMLElement).addEventListener('click', () => {
 	if (/^#?\/?$/.test(location.hash)) show();

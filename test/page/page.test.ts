@@ -1023,13 +1023,26 @@ describe('data from the server', () => {
 		);
 		const known = [
 			...'article section div details summary span p pre code strong em h3 h4 h5 ul ol li a b del hr'.split(' '),
-			...'blockquote table thead tbody tr th td button svg path circle dl dt dd sup'.split(' '),
+			...'blockquote table thead tbody tr th td button svg path circle rect dl dt dd sup'.split(' '),
 			...'math mrow mi mn mo ms mtext mspace mfrac msqrt msub msup msubsup mover munder mstyle mpadded'.split(' '),
 		];
 		expect(nodes.filter(({ tag }) => !known.includes(tag))).toEqual([]);
 		const attributes = nodes.flatMap((node) => node.attributes);
 		const names = [
-			...['class', 'aria-label', 'data-state', 'hidden', 'open', 'href', 'title', 'target', 'rel', 'start'],
+			...[
+				'class',
+				'aria-label',
+				'data-state',
+				'data-copy',
+				'hidden',
+				'open',
+				'href',
+				'title',
+				'target',
+				'rel',
+				'start',
+			],
+			...['x', 'y', 'rx', 'ry', 'cx', 'cy', 'r'],
 			...[
 				'type',
 				'role',

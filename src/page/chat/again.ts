@@ -1,4 +1,4 @@
-/** Sends a message of the conversation again, with the same or a new text, or forks the session at a message. */
+/** Sends a message of the conversation again, with the same or a new text. */
 
 import { ClientError } from '../../client/error.ts';
 import { say } from '../../client/say.ts';
@@ -33,13 +33,8 @@ export async function askAgain(
 	await client.leaveMessage(sessionId, { replaces, text }, { signal });
 }
 
-/** Forks a session at a message. Returns the id of the fork. */
-export async function forkAt(client: SessionClient, sessionId: string, at: Spot, signal: AbortSignal): Promise<string> {
-	return (await client.forkSession(sessionId, { at: await findId(client, sessionId, at, signal), signal })).id;
-}
-
 /** Reads backwards from the newest message. Without a place, finds the newest message of a person. */
-async function findId(
+export async function findId(
 	client: SessionClient,
 	sessionId: string,
 	at: Spot | undefined,

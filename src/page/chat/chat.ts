@@ -2,20 +2,19 @@
 
 import { isTransient } from '../../client/error.ts';
 import { findRunEnd, type LoadedSession } from '../../client/history.ts';
-import { ClientError, type MessageBody, type RunEvent, type RunEvents, type Session } from '../../client/index.ts';
+import { ClientError, type MessageBody, type RunEvent, type RunEvents } from '../../client/index.ts';
 import { say } from '../../client/say.ts';
 import { findAnswered } from '../../client/waits.ts';
 import { toSaidText } from '../../client/words.ts';
 import { find } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
 import { pointAtOpenCall } from '../parts/open-call.ts';
-import { type Again, askAgain, createBusyError, forkAt, type Spot } from './again.ts';
-import { createAgentOffer } from './agent-offer.ts';
+import { type Again, askAgain, createBusyError, type Spot } from './again.ts';
+import type { createAgentOffer } from './agent-offer.ts';
 import type { Choice } from './choice.ts';
 import { createComposer } from './composer.ts';
 import { createEarlier, pageLength } from './earlier.ts';
 import { createElsewhere } from './elsewhere.ts';
-import { listenForEscape } from './escape.ts';
 import { readEdited } from './message-end.ts';
 import { createOpenCalls, type OpenCalls } from './open-calls.ts';
 import { createProgress } from './progress.ts';
@@ -27,7 +26,7 @@ import { createSidePanels } from './side-panels.ts';
 import { offerChildren } from './stored-children.ts';
 import type { ChatClient, Surroundings } from './surroundings.ts';
 import { createTranscript, type Transcript } from './transcript.ts';
-import { createVersions } from './versions.ts';
+import type { Versions } from './versions.ts';
 import { createWaitingList } from './waiting.ts';
 import { createWelcome } from './welcome.ts';
 
@@ -35,14 +34,14 @@ export class Chat {
 	readonly #client: ChatClient;
 	readonly #around: Surroundings;
 	readonly #ratings: Ratings;
-	readonly #versions: ReturnType<typeof createVersions>;
+	readonly #versions: Versions | undefined;
 	readonly #transcript: Transcript;
 	readonly #sidePanels: ReturnType<typeof createSidePanels>;
 	readonly #earlier: ReturnType<typeof createEarlier>;
 	readonly #waiting: ReturnType<typeof createWaitingList>;
 	readonly #welcome: ReturnType<typeof createWelcome>;
 	readonly #choice: Choice;
-	readonly #agentOffer: ReturnType<typeof createAgentOffer>;
+	readonly #agentOffer: ReturnType<typeof createAgentOffer> | undefined;
 	readonly #composer: ReturnType<typeof createComposer>;
 	readonly #progress: ReturnType<typeof createProgress>;
 	readonly #openCalls: OpenCalls;
@@ -59,7 +58,7 @@ export class Chat {
 		this.#client = client;
 		this.#around = around;
 		this.#choice = around.createChoice((agent) => this.#offerAgent(agent));
-		this.#agentOffer = createAgentOffer(root);
+		this.#agentOffer = around.extras?.createAgentOffer(root);
 		this.#welcome = createWelcome(root);
 		this.#composer = createComposer({
 			...around,
@@ -68,14 +67,15 @@ export class Chat {
 			onWriting: () => void this.#isHeldUp(),
 		});
 		this.#progress = createProgress(this.#composer.setStatus);
-		if (around.isEmbedded !== true)
-			listenForEscape(around, () => {
-				if (this.#composer.isRunning && this.#composer.takesMore) void this.#stop();
-			});
+		around.extras?.listenForEscape(around, () => {
+			if (this.#composer.isRunning && this.#composer.takesMore) void this.#stop();
+		});
 		this.#ratings = createRatings(client);
-		this.#versions = createVersions(client, find('#transcript', HTMLElement, root));
-		const onFork = around.onFork && ((spot: Spot) => void this.#fork(spot));
-		const actions = { onAgain: (again: Again) => void this.#askAgain(again), onFork };
+		this.#versions = around.extras?.createVersions(client, find('#transcript', HTMLElement, root));
+		const createForkButton = around.onFork && around.extras?.createForkButton;
+		const createFork =
+			createForkButton && ((spot: Spot, text?: string) => createForkButton(() => void this.#fork(spot), text));
+		const actions = { onAgain: (again: Again) => void this.#askAgain(again), createFork };
 		this.#transcript = createTranscript(
 			actions,
 			{ ratings: this.#ratings, versions: this.#versions, readFile: (path) => this.#readFile(path) },
@@ -158,11 +158,11 @@ export class Chat {
 		this.#earlier.clear();
 		this.#sidePanels.clear();
 		this.#ratings.use(undefined);
-		this.#versions.use(undefined);
+		this.#versions?.use(undefined);
 		this.#waiting.clear();
 		this.#openCalls.question = undefined;
 		this.#welcome.hide();
-		this.#agentOffer.hide();
+		this.#agentOffer?.hide();
 		this.#composer.isReady = false;
 		this.#composer.setRunning(false);
 		this.#progress.end();
@@ -197,7 +197,7 @@ export class Chat {
 		// The answers of a child session are rated in its parent session.
 		this.#ratings.use(parent === undefined ? { id, signal } : undefined);
 		this.#ratings.note(run?.id, run?.feedback);
-		this.#versions.use({ id, signal });
+		this.#versions?.use({ id, signal });
 		const messages = loaded.messages.filter((message) => !loaded.steered.has(message.id));
 		this.#earlier.open({ id, signal }, { ...loaded, messages, end: findRunEnd(loaded) });
 		this.#sidePanels.showContext(messages);
@@ -314,7 +314,7 @@ export class Chat {
 		this.#around.onSession(id);
 		this.#sidePanels.use({ id, signal });
 		this.#ratings.use({ id, signal });
-		this.#versions.use({ id, signal });
+		this.#versions?.use({ id, signal });
 		this.#waiting.use({ id, signal });
 	}
 
@@ -356,9 +356,8 @@ export class Chat {
 		const { signal } = this.#visit;
 		const id = this.#sessionId;
 		return this.#attempt(async () => {
-			if (id === undefined) return;
-			const fork = await forkAt(this.#client, id, spot, signal);
-			if (!signal.aborted) this.#around.onFork?.(fork);
+			const fork = id && (await this.#around.extras?.forkAt(this.#client, { id, signal }, spot));
+			if (fork && !signal.aborted) this.#around.onFork?.(fork);
 		});
 	}
 
@@ -396,7 +395,7 @@ export class Chat {
 		const id = this.#sessionId;
 		if (id === undefined) return void this.open();
 		if (this.#shown !== undefined) this.#choice.pick(this.#shown);
-		this.#agentOffer.show(agent, () => {
+		this.#agentOffer?.show(agent, () => {
 			this.#choice.pick({ agent });
 			this.#composer.moveDraft(undefined);
 			this.#around.onNew();

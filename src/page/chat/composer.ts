@@ -4,10 +4,9 @@ import type { Attachment } from '../../client/index.ts';
 import { say } from '../../client/say.ts';
 import { configure, element, find, onSubmit, type Root, withoutTurns } from '../parts/element.ts';
 import { createAttachments, listenForFiles } from './attachments.ts';
-import { createDraftBox } from './drafts.ts';
 import type { Surroundings } from './surroundings.ts';
 
-interface Options extends Pick<Surroundings, 'root' | 'life' | 'dropArea'> {
+interface Options extends Pick<Surroundings, 'root' | 'life' | 'dropArea' | 'extras'> {
 	/** Called with a message to send. During a run, the message is queued, or steers the run if `steers` is true. */
 	readonly onSend: (text: string, steers: boolean) => void;
 	readonly onStop: () => void;
@@ -22,10 +21,10 @@ interface Draft {
 	readonly restore: () => void;
 }
 
-export function createComposer({ root, life, dropArea, onSend, onStop, onWriting }: Options) {
+export function createComposer({ root, life, dropArea, extras, onSend, onStop, onWriting }: Options) {
 	const { form, text, send, stop, status, hint, meanwhile } = findParts(root);
 	const setStatus = createStatus(status);
-	const draft = createDraftBox(text);
+	const draft = extras?.createDraftBox(text);
 	let isRunning = false;
 	let takesMore = false;
 	const attachments = createAttachments(root, () => {
@@ -41,15 +40,17 @@ export function createComposer({ root, life, dropArea, onSend, onStop, onWriting
 		text.placeholder = say(takesMore ? 'Write what comes next' : 'Write a message');
 	}
 
-	function restoreText(unsent: string, of = draft.session): void {
-		if (!draft.restore(unsent, of)) return;
+	function restoreText(unsent: string, of = draft?.session): void {
+		if (draft?.keepFor(of, unsent)) return;
 		sending.forget();
+		text.value ||= unsent;
+		draft?.keep();
 		offer();
 	}
 
 	const sending = listenForSending({ form, text, send, root, mayTake: () => !isRunning || takesMore }, onSend);
 	text.addEventListener('input', () => {
-		draft.keep();
+		draft?.keep();
 		offer();
 		if (text.value !== '') onWriting();
 	});
@@ -63,12 +64,11 @@ export function createComposer({ root, life, dropArea, onSend, onStop, onWriting
 	return {
 		stop,
 		focus: () => text.focus(),
-		/** Shows the draft of a session. Without an id, that of a new chat. */
 		open(id: string | undefined): void {
-			draft.open(id);
+			draft?.open(id);
 			offer();
 		},
-		moveDraft: draft.moveTo,
+		moveDraft: (id: string | undefined) => draft?.moveTo(id),
 		get isReady() {
 			return sending.isReady;
 		},
@@ -77,9 +77,8 @@ export function createComposer({ root, life, dropArea, onSend, onStop, onWriting
 		},
 		/** Whether there is no text and no file to send. */
 		isEmpty: (words: string): boolean => words.trim() === '' && attachments.isEmpty,
-		/** Takes the text and the files out of the box, to send them. */
 		async take(words: string): Promise<Draft> {
-			const { session } = draft;
+			const session = draft?.session;
 			const files = await attachments.take();
 			const restore = () => {
 				restoreText(words, session);
@@ -90,7 +89,7 @@ export function createComposer({ root, life, dropArea, onSend, onStop, onWriting
 		},
 		clear(): void {
 			text.value = '';
-			draft.keep();
+			draft?.keep();
 			offer();
 			text.focus();
 		},

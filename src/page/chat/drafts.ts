@@ -23,13 +23,11 @@ export function createDraftBox(text: HTMLTextAreaElement) {
 			session = id;
 			keep();
 		},
-		/** Puts back an unsent text, unless there is a newer draft. Returns whether its session is open. */
-		restore(unsent: string, of: string | undefined): boolean {
-			if (of === session) {
-				text.value ||= unsent;
-				keep();
-			} else if (readDraft(of) === '') keepDraft(of, unsent);
-			return of === session;
+		/** Keeps an unsent text for a session that is not open now. Returns whether it did. */
+		keepFor(of: string | undefined, unsent: string): boolean {
+			if (of === session) return false;
+			if (readDraft(of) === '') keepDraft(of, unsent);
+			return true;
 		},
 	};
 }

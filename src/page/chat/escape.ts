@@ -1,13 +1,15 @@
 /** Stops the run with Escape. */
 
-import { find } from '../parts/element.ts';
-import type { Surroundings } from './surroundings.ts';
+import { find, type Root } from '../parts/element.ts';
 
 /** What closes with Escape itself. */
 const closing = '.editor, .note-form, dialog, [popover]';
 
 /** Calls `onEscape` for Escape in the chat, unless something is open that Escape closes. */
-export function listenForEscape({ root, life }: Pick<Surroundings, 'root' | 'life'>, onEscape: () => void): void {
+export function listenForEscape(
+	{ root, life }: { readonly root: Root; readonly life: AbortSignal },
+	onEscape: () => void,
+): void {
 	const chat = find('#chat', HTMLElement, root);
 	const listen = (event: Event): void => {
 		if (!(event instanceof KeyboardEvent) || event.key !== 'Escape') return;

@@ -8,8 +8,8 @@ import type { Again, Spot } from './again.ts';
 
 export interface MessageActions {
 	readonly onAgain: (again: Again) => void;
-	/** Opens a fork of the session. Missing where the reader cannot fork. */
-	readonly onFork?: (spot: Spot) => void;
+	/** Makes the icon that forks the session. Missing where the reader cannot fork. */
+	readonly createFork?: (spot: Spot, text?: string) => HTMLElement;
 }
 
 interface SaidText {
@@ -26,16 +26,13 @@ interface SaidText {
 export function addMessageEnd(
 	bubble: HTMLElement,
 	{ text, again, at, versions }: SaidText,
-	{ onAgain, onFork }: MessageActions,
+	{ onAgain, createFork }: MessageActions,
 ): void {
 	const about = { text: shorten(text, 40) };
 	const end = element('div', 'message-end', versions);
 	if (text !== '') end.append(createCopyIcon(say('Copy the message {text}', about), () => text));
 	if (again !== undefined) end.append(createEdit(bubble, end, text, (newer) => onAgain({ at: again, text: newer })));
-	if (at !== undefined && onFork !== undefined) {
-		const fork = createIconButton('fork', say('Fork from here'), () => onFork(at));
-		end.append(configure(fork, { ariaLabel: say('Fork from here: {text}', about) }));
-	}
+	if (at !== undefined && createFork !== undefined) end.append(createFork(at, text));
 	if (end.hasChildNodes()) bubble.after(end);
 }
 

@@ -3,8 +3,13 @@
 import type { ClientError, FeedbackClient, RunEvent, SessionClient } from '../../client/index.ts';
 import type { Asking } from '../parts/asked-by.ts';
 import type { Root } from '../parts/element.ts';
+import type { createAgentOffer } from './agent-offer.ts';
 import type { Choice } from './choice.ts';
+import type { createDraftBox } from './drafts.ts';
+import type { listenForEscape } from './escape.ts';
+import type { createForkButton, forkAt } from './fork.ts';
 import type { createMoneyView } from './money.ts';
+import type { createVersions } from './versions.ts';
 
 /** What a chat needs of the client. */
 export type ChatClient = SessionClient & FeedbackClient;
@@ -19,6 +24,15 @@ export interface Surroundings {
 	readonly createMoney?: typeof createMoneyView;
 	/** Says who asks a person to decide. Missing where the reader does not see that. */
 	readonly createAskedBy?: (asking: Asking) => HTMLElement;
+	/** What only the page of Runlet has, so that the script of the element stays small. */
+	readonly extras?: {
+		readonly createVersions: typeof createVersions;
+		readonly createAgentOffer: typeof createAgentOffer;
+		readonly createDraftBox: typeof createDraftBox;
+		readonly createForkButton: typeof createForkButton;
+		readonly forkAt: typeof forkAt;
+		readonly listenForEscape: typeof listenForEscape;
+	};
 	/** Whether the page is of somebody else: costs are not shown, and no other session is linked. */
 	readonly isEmbedded?: boolean;
 	/** Whether the reader can allow calls. */

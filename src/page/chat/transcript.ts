@@ -28,7 +28,10 @@ export type Transcript = ReturnType<typeof createTranscript>;
 /** `actions` are what a person can do with a message or an answer. */
 export function createTranscript(
 	actions: MessageActions,
-	{ versions, ...parts }: { readonly ratings: Ratings; readonly versions: Versions; readonly readFile: ReadFile },
+	{
+		versions,
+		...parts
+	}: { readonly ratings: Ratings; readonly versions: Versions | undefined; readonly readFile: ReadFile },
 	{ root: place, life, isEmbedded }: Pick<Surroundings, 'root' | 'life' | 'isEmbedded'>,
 ) {
 	const root = find('#transcript', HTMLElement, place);
@@ -46,13 +49,13 @@ export function createTranscript(
 			mime: type,
 			data: contentBase64,
 		}));
-		versions.leave();
+		versions?.leave();
 		return root.appendChild(createMessage(text, files, parts));
 	}
 
 	/** Removes what stood under the newest run while nothing came after it. */
 	function goOn(old: string): void {
-		versions.leave();
+		versions?.leave();
 		for (const gone of root.querySelectorAll(old)) gone.remove();
 		tail.announce();
 	}
@@ -159,7 +162,7 @@ interface History extends LastRun {
 	readonly results: Map<string, ToolMessage>;
 	readonly actions: MessageActions;
 	readonly ratings: Ratings;
-	readonly versions: Versions;
+	readonly versions: Versions | undefined;
 	readonly isEmbedded: boolean | undefined;
 	readonly readFile: ReadFile;
 	readonly draw: Draw;
@@ -171,10 +174,10 @@ interface History extends LastRun {
 function createAnswerEnd(
 	spot: Spot,
 	runId: string,
-	{ ratings, actions: { onFork } }: Pick<History, 'ratings' | 'actions'>,
+	{ ratings, actions: { createFork } }: Pick<History, 'ratings' | 'actions'>,
 ): DocumentFragment {
 	const end = document.createDocumentFragment();
-	if (onFork !== undefined) end.append(createIconButton('fork', say('Fork from here'), () => onFork(spot)));
+	end.append(createFork?.(spot) ?? '');
 	end.append(ratings.create(runId) ?? '');
 	return end;
 }
@@ -283,7 +286,7 @@ function endMessage(
 		void drawing.drawAll(() => {});
 	};
 	const isOld = isReplaced === true;
-	const versions = arrows ?? history.versions.create(message, bubble, draw);
+	const versions = arrows ?? history.versions?.create(message, bubble, draw);
 	const again = isInput === true && !isOld && attachments === undefined ? { id } : undefined;
 	addMessageEnd(bubble, { text, again, at: { id }, versions }, history.actions);
 }

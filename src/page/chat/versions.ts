@@ -1,5 +1,7 @@
 /** The earlier versions of a message, each with the conversation behind it (docs/sessions.md, "Say it in other words"). */
 
+import chevronLeft from 'lucide/dist/esm/icons/chevron-left.mjs';
+import chevronRight from 'lucide/dist/esm/icons/chevron-right.mjs';
 import { say } from '../../client/say.ts';
 import type { SessionClient } from '../../client/sessions.ts';
 import type { Message } from '../../client/types.ts';
@@ -50,8 +52,8 @@ export function createVersions(client: SessionClient, root: HTMLElement) {
 			function createArrows(at: number): HTMLElement {
 				const shown = chain[at];
 				const number = total === undefined ? 1 : total - at;
-				const older = createIconButton('left', say('Earlier version'), () => void show(at + 1, 'left'));
-				const newer = createIconButton('right', say('Later version'), () => void show(at - 1, 'right'));
+				const older = createIconButton(chevronLeft, say('Earlier version'), () => void show(at + 1, 'left'));
+				const newer = createIconButton(chevronRight, say('Later version'), () => void show(at - 1, 'right'));
 				older.disabled = shown?.replaces === undefined;
 				newer.disabled = at === 0;
 				const count = element('span', '', `${number}/${total}`);

@@ -2,10 +2,11 @@
 
 import type { Me } from '../../client/index.ts';
 import { button, configure, element, find, link } from '../parts/element.ts';
+import { createIcon } from '../parts/icon.ts';
 import { keepTheme, readTheme, type Theme, themes } from '../parts/theme.ts';
 import { describeAge } from '../parts/time.ts';
 import type { Viewer } from '../parts/viewer.ts';
-import { drawIcon, icons } from './icons.ts';
+import { icons } from './icons.ts';
 
 interface Options {
 	readonly viewer: Viewer;
@@ -29,7 +30,7 @@ export function createFoot({ viewer, signOutUrl, onChange, onSignOut }: Options)
 			panel.hidePopover();
 			onChange();
 		});
-		change.prepend(drawIcon(icons.key));
+		change.prepend(createIcon(icons.key));
 		if (kind === 'local') return [change];
 		if (kind === 'account')
 			return signOutUrl === '' ? [change] : [change, createWayOut(link('', signOutUrl, 'Sign out'))];
@@ -45,20 +46,20 @@ export function createFoot({ viewer, signOutUrl, onChange, onSignOut }: Options)
 			const name = describeName(me);
 			const mark = element('span', 'face', kindIcon(me) ?? name.trim().charAt(0).toUpperCase());
 			const about = element('span', 'who-about', element('b', '', name), element('span', 'about', describeRole(me)));
-			opener.replaceChildren(mark, about, drawIcon(icons.more));
+			opener.replaceChildren(mark, about, createIcon(icons.more));
 			panel.replaceChildren(createFacts(me), createThemeChoice(), element('div', 'who-actions', ...createActions(me)));
 		},
 	};
 }
 
 function createWayOut(node: HTMLElement): HTMLElement {
-	node.prepend(drawIcon(icons.leave));
+	node.prepend(createIcon(icons.leave));
 	return node;
 }
 
 function kindIcon({ kind, user }: Me): SVGSVGElement | undefined {
-	if (kind === 'local') return drawIcon(icons.machine);
-	return kind === 'token' && user === undefined ? drawIcon(icons.key) : undefined;
+	if (kind === 'local') return createIcon(icons.machine);
+	return kind === 'token' && user === undefined ? createIcon(icons.key) : undefined;
 }
 
 function describeName({ kind, user, name, owner }: Me): string {
@@ -101,7 +102,7 @@ function createThemeChoice(): HTMLElement {
 		const field = configure(element('input'), { type: 'radio', name: 'theme', value: theme });
 		field.checked = readTheme() === theme;
 		field.addEventListener('change', () => keepTheme(theme));
-		return element('label', '', field, drawIcon(icons[theme]), element('span', '', themeWords[theme]));
+		return element('label', '', field, createIcon(icons[theme]), element('span', '', themeWords[theme]));
 	});
 	return element('fieldset', 'themes', element('legend', 'visually-hidden', 'Theme'), ...choices);
 }

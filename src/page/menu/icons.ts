@@ -8,6 +8,4 @@ import system from 'lucide/dist/esm/icons/monitor.mjs';
 import dark from 'lucide/dist/esm/icons/moon.mjs';
 import light from 'lucide/dist/esm/icons/sun.mjs';
 
-export { drawIcon } from '../parts/icon.ts';
-
 export const icons = { more, key, leave, machine, system, dark, light };

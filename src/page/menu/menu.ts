@@ -12,8 +12,14 @@ const mostSessions = 30;
 const mostWaiting = 100;
 const noApprovals: ApprovalPage = { approvals: [] };
 
-/** `onNews` is called with the ids of the changed sessions, after a read that found changes. */
-export function createMenu(client: Client, viewer: Viewer, { onNews }: { onNews(changed: ReadonlySet<string>): void }) {
+interface News {
+	/** Called with the ids of the changed sessions, after a read that found changes. */
+	onNews(changed: ReadonlySet<string>): void;
+	/** Called with the number of calls and questions that wait for a person. */
+	onWaiting(count: number): void;
+}
+
+export function createMenu(client: Client, viewer: Viewer, { onNews, onWaiting }: News) {
 	const places = find('#places', HTMLElement);
 	const recent = find('#recent', HTMLElement);
 	const newChat = find('#new', HTMLAnchorElement);
@@ -93,6 +99,7 @@ export function createMenu(client: Client, viewer: Viewer, { onNews }: { onNews(
 		const words = element('span', 'visually-hidden', count === 1 ? ' waits' : ' wait');
 		waiting.replaceChildren(isMore ? `${count}+` : `${count}`, words);
 		waiting.hidden = count === 0;
+		onWaiting(count);
 	}
 }
 

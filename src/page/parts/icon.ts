@@ -6,11 +6,8 @@ import bot from 'lucide/dist/esm/icons/bot.mjs';
 import braces from 'lucide/dist/esm/icons/braces.mjs';
 import check from 'lucide/dist/esm/icons/check.mjs';
 import chevronDown from 'lucide/dist/esm/icons/chevron-down.mjs';
-import chevronLeft from 'lucide/dist/esm/icons/chevron-left.mjs';
-import chevronRight from 'lucide/dist/esm/icons/chevron-right.mjs';
 import copy from 'lucide/dist/esm/icons/copy.mjs';
 import cornerDownLeft from 'lucide/dist/esm/icons/corner-down-left.mjs';
-import gitFork from 'lucide/dist/esm/icons/git-fork.mjs';
 import globe from 'lucide/dist/esm/icons/globe.mjs';
 import hand from 'lucide/dist/esm/icons/hand.mjs';
 import layers from 'lucide/dist/esm/icons/layers.mjs';
@@ -42,14 +39,11 @@ const icons = {
 	cross: x,
 	down: chevronDown,
 	edit: pencil,
-	fork: gitFork,
 	globe,
 	group: layers,
 	hand,
-	left: chevronLeft,
 	loader: loaderCircle,
 	pen: squarePen,
-	right: chevronRight,
 	send: cornerDownLeft,
 	skill: bookOpen,
 	tool: wrench,
@@ -59,15 +53,13 @@ const icons = {
 
 export type IconName = keyof typeof icons;
 
-/** Draws an icon. Screen readers do not see it, so give it words beside it. */
-export function createIcon(name: IconName, className = ''): SVGSVGElement {
-	return drawIcon(icons[name], className);
-}
+/** An icon that only some scripts have is given by its shapes. */
+export type Icon = IconName | typeof copy;
 
-/** Draws the shapes of an icon of the set. */
-export function drawIcon(shapes: typeof chevronDown, className = ''): SVGSVGElement {
-	const drawn = shapes.map(([tag, attributes]) => svg(tag, attributes));
-	return svg('svg', { viewBox: '0 0 24 24', 'aria-hidden': 'true', class: `icon ${className}`.trim() }, ...drawn);
+/** Draws an icon. Screen readers do not see it, so give it words beside it. */
+export function createIcon(icon: Icon, className = ''): SVGSVGElement {
+	const shapes = (typeof icon === 'string' ? icons[icon] : icon).map(([tag, attributes]) => svg(tag, attributes));
+	return svg('svg', { viewBox: '0 0 24 24', 'aria-hidden': 'true', class: `icon ${className}`.trim() }, ...shapes);
 }
 
 /** Draws the thumb of a rating. */
@@ -88,8 +80,8 @@ export function createCopyIcon(label: string, read: () => string): HTMLButtonEle
 }
 
 /** Makes a button that shows only an icon. `label` is its name and its tooltip. */
-export function createIconButton(name: IconName, label: string, onClick: () => void): HTMLButtonElement {
+export function createIconButton(icon: Icon, label: string, onClick: () => void): HTMLButtonElement {
 	const control = configure(button('icon-button', '', onClick), { ariaLabel: label, title: label });
-	control.append(createIcon(name));
+	control.append(createIcon(icon));
 	return control;
 }
