@@ -1042,7 +1042,7 @@ describe('data from the server', () => {
 				'rel',
 				'start',
 			],
-			...['x', 'y', 'rx', 'ry', 'cx', 'cy', 'r'],
+			...['width', 'height', 'x', 'y', 'rx', 'ry', 'cx', 'cy', 'r'],
 			...[
 				'type',
 				'role',

@@ -49,7 +49,7 @@ export class Chat {
 	readonly #playRun: ReturnType<typeof createRunPlayer>;
 	#sessionId: string | undefined;
 	/** The agent and the model of the open session. */
-	#shown: { readonly agent: string; readonly model?: string } | undefined;
+	#shown: Parameters<Choice['pick']>[0] | undefined;
 	/** Aborted when the page leaves the chat. Work for this chat then stops and changes nothing. */
 	#visit = new AbortController();
 
