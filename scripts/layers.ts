@@ -68,6 +68,7 @@ const innerLayers: Readonly<Record<string, readonly (readonly string[])[]>> = {
 			'live',
 			'memory',
 			'menu',
+			'palette',
 			'servers',
 			'sessions',
 			'skills',

@@ -8,9 +8,11 @@ import { Chat } from './chat/chat.ts';
 import { createChoice, type Home } from './chat/choice.ts';
 import { createDraftBox } from './chat/drafts.ts';
 import { listenForEscape } from './chat/escape.ts';
+import { createFileView } from './chat/file-view.ts';
 import { createForkButton, forkAt } from './chat/fork.ts';
 import { createFrame } from './chat/frame.ts';
 import { createMoneyView } from './chat/money.ts';
+import { createSplitter } from './chat/splitter.ts';
 import { createTestSaver } from './chat/test-saver.ts';
 import { createVersions } from './chat/versions.ts';
 import { createHome, intro } from './home/home.ts';
@@ -18,15 +20,20 @@ import { createAttention, createNotifySwitch } from './menu/attention.ts';
 import { createFoot } from './menu/foot.ts';
 import { createMenu } from './menu/menu.ts';
 import { createShortcuts } from './menu/shortcuts.ts';
+import { addPaletteKeys, listActions } from './palette/actions.ts';
+import { createPalette } from './palette/palette.ts';
 import { missing } from './panels/missing.ts';
 import { createPanelView, listPanels } from './panels.ts';
 import { type Address, parseAddress, toSessionAddress } from './parts/address.ts';
 import { createAskedBy } from './parts/asked-by.ts';
+import { chooseAgent } from './parts/choose-agent.ts';
 import { listenForDecisions } from './parts/decide-keys.ts';
 import { find } from './parts/element.ts';
 import { createFailure } from './parts/failure.ts';
 import { createAnswerWatch, createPolling, createWindows } from './parts/live.ts';
+import { createPageIcon } from './parts/page-icon.ts';
 import type { Panel } from './parts/panel.ts';
+import { findLook } from './parts/places.ts';
 import { followKeyboard } from './parts/view-height.ts';
 import { createViewer, isSameViewer } from './parts/viewer.ts';
 import { forgetKey, readKey } from './sign-in/key.ts';
@@ -94,8 +101,10 @@ const chat: Chat = new Chat(createClient(chatServer), {
 	life: new AbortController().signal,
 	dropArea: window,
 	// The token of a session does not open what the view reads.
-	createMoney: (root, reader, readVisit) =>
-		createMoneyView(root, reader, () => (viewer.may('seeAgents') ? readVisit() : undefined)),
+	createMoney: (tab, reader, readVisit) =>
+		createMoneyView(tab, reader, () => (viewer.may('seeAgents') ? readVisit() : undefined)),
+	createFileView,
+	createSplitter,
 	extras: { createVersions, createAgentOffer, createDraftBox, createForkButton, forkAt, listenForEscape },
 	createAskedBy,
 	createChoice: (onAgent) => createChoice(client, viewer, { onAgent, home }),
@@ -115,7 +124,11 @@ const chat: Chat = new Chat(createClient(chatServer), {
 		poll();
 	},
 });
-const trace = createTraceDrawer(client, (session) => toCurl(server.baseUrl, session, readKey() !== undefined));
+find('#save-test', HTMLElement).prepend(createPageIcon('test'));
+find('#trace-open', HTMLElement).prepend(createPageIcon('trace'));
+const trace = createTraceDrawer(chat.pane.add('trace', 'Trace', { hasChip: false }), client, (session) =>
+	toCurl(server.baseUrl, session, readKey() !== undefined),
+);
 const panelRoot = find('#panel', HTMLElement);
 const panelView = createPanelView(panelRoot, { client, viewer }, menu.refresh);
 const chatRoots = [chatRoot, find('#chosen', HTMLElement)];
@@ -202,6 +215,28 @@ function show(): void {
 		panelView.open(panel);
 	}
 }
+
+/** Shows the start page of an agent. */
+function startChat(name: string): void {
+	chooseAgent(name);
+	if (/^#?\/?$/.test(location.hash)) show();
+	else location.hash = '#/';
+}
+
+addPaletteKeys(
+	createPalette({
+		client,
+		listActions: () => listActions(client),
+		listPanels: () =>
+			listPanels(viewer).map(({ name, title, about }) => ({
+				...{ title, about, icon: findLook(name).icon },
+				run: () => {
+					location.hash = `#/${name}`;
+				},
+			})),
+		onAgent: startChat,
+	}),
+);
 
 const offline = find('#offline', HTMLElement);
 const showOffline = () => {

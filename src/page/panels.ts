@@ -1,5 +1,6 @@
 /** The list of panels, and the view that shows one of them. */
 
+import { agents } from './panels/agents.ts';
 import { feedback } from './panels/feedback.ts';
 import { inbox } from './panels/inbox.ts';
 import { memory } from './panels/memory.ts';
@@ -24,6 +25,7 @@ const panels: readonly Panel[] = [
 	runs,
 	memory,
 	schedules,
+	agents,
 	skills,
 	tools,
 	servers,

@@ -282,9 +282,9 @@ test('with a token it opens that session, asks for nothing else, and shows no co
 	await say('And one more?');
 	await sees('.prose', 'Three.');
 	await runEnds();
-	expect(await readTexts('.usage, #money[open], a')).toEqual([]);
-	expect(await chat().locator('#money').isHidden()).toBe(true);
-	expect(await chat().locator('header button').count()).toBe(0);
+	expect(await readTexts('.usage, [data-tab=money], a')).toEqual([]);
+	expect(await chat().locator('#money').count()).toBe(0);
+	expect(await chat().locator('.embedded > header button').count()).toBe(0);
 	expect(all.filter((path) => !path.includes(`/v1/sessions/${id}`))).toEqual([]);
 	expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain('rls_');
 });

@@ -140,7 +140,7 @@ test('adds schedules to a session, and removes them', async () => {
 	const [made] = await client.listSchedules({ session });
 	expect(made).toMatchObject({ name: 'morning', cron: '0 9 * * 1-5', timezone, text: 'What is new?' });
 	await card('morning')
-		.getByText(/^at 0 9 \* \* 1-5, UTC · next in/)
+		.getByText(/^every weekday at 9:00, UTC · next in/)
 		.waitFor();
 	expect(await card('morning').locator('.card-head a').getAttribute('href')).toBe(`#/sessions/${session}`);
 
@@ -175,11 +175,11 @@ test('shows the last run of an agent’s schedule, and no button that removes th
 	];
 	await page.route('**/v1/schedules', (route) => route.fulfill({ json: { schedules: [ran, skipped] } }));
 	await page.goto(`${site.url}/#/schedules`);
-	await card('digest').getByText('every 1d · over').waitFor();
+	await card('digest').getByText('every day · over').waitFor();
 	expect(await card('digest').locator('.last a').getAttribute('href')).toBe('#/sessions/s1');
 	await card('report')
 		.getByText(/^Skipped .*: The day budget is spent\.$/)
 		.waitFor();
-	await card('report').getByText('at 0 9 * * *, Europe/Berlin · over').waitFor();
+	await card('report').getByText('every day at 9:00, Europe/Berlin · over').waitFor();
 	expect(await page.getByRole('button', { name: /^Remove/ }).count()).toBe(0);
 });

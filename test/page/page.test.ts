@@ -411,9 +411,10 @@ describe('the agent coder', () => {
 		await sees('.prose', 'Done: created index.html, created style.css, created greeting.js.');
 		for (const isReloaded of [false, true]) {
 			if (isReloaded) await page.reload();
-			await sees('#tasks summary', '3 of 3 done');
-			await sees('#workspace summary', '3, ');
-			if ((await page.locator('#workspace').getAttribute('open')) === null) await page.click('#workspace > summary');
+			await sees('[data-tab=tasks]', '3 of 3 done');
+			await sees('[data-tab=workspace]', '3, ');
+			// The open tab is kept over the reload.
+			if (!isReloaded) await page.click('[data-tab=workspace]');
 			await page.locator('.change').nth(2).waitFor();
 			expect(await readTexts('.file-row .path')).toEqual(['greeting.js', 'index.html', 'style.css']);
 			expect((await readTexts('.change > summary')).map((text) => text.slice(0, 12)).sort()).toEqual([
@@ -470,7 +471,7 @@ test('the agent researcher reads two pages of a site, and writes a report for do
 		await say(`Read ${site.url}/tea and ${site.url}/milk, and write notes/report.md about them.`);
 		await sees('.prose', 'I have written notes/report.md.');
 		await runEnds();
-		await page.click('#workspace > summary');
+		await page.click('[data-tab=workspace]');
 		expect(await readTexts('.file-row .path')).toEqual(['notes/report.md']);
 		const coming = page.waitForEvent('download');
 		await page.getByRole('button', { name: 'Download notes/report.md' }).click();
@@ -613,13 +614,13 @@ describe('the panels', () => {
 		await page.goto(`${server.url}/`);
 		await page.click('#examples >> text=What is 17 + 25?');
 		await sees('.prose', '42');
-		await sees('#money summary', /^Cost.*[\d,]+ of [\d,]+ tokens/);
-		await page.click('#money > summary');
+		await sees('[data-tab=money]', /^Cost.*[\d,]+ of [\d,]+ tokens/);
+		await page.click('[data-tab=money]');
 		await page.locator('#money tbody tr').nth(1).waitFor();
 		expect(await page.locator('#money tbody tr').first().textContent()).toMatch(/^\d+:\d\d:\d\d.*demo.*[\d,]+\d.* s$/);
 		await page.getByLabel('Budget in tokens').fill('7000000');
 		await page.getByLabel('Budget in tokens').press('Enter');
-		await sees('#money summary', 'of 7,000,000 tokens');
+		await sees('[data-tab=money]', 'of 7,000,000 tokens');
 		await shoot('money');
 		const answer = await fetch(`${server.url}/v1/sessions/${readSessionId()}`);
 		expect(JSON.parse(await answer.text()).budget.limit).toEqual({ tokens: 7_000_000 });
@@ -903,12 +904,13 @@ describe('data from the server', () => {
 				tasks: outcomes.map((outcome, n) => ({ id: `${n}`, text: `${title} ${n}`, outcome })),
 			}) as TaskList;
 		const readLines = () => page.locator('.task').evaluateAll((lines) => lines.map((line) => `${line.textContent}`));
+		await page.setViewportSize({ width: 1280, height: 800 });
 		await open([done], [], [list('a', 'Old', 'done', 'done')]);
-		await sees('#tasks summary', 'Tasks2 of 2 done · Old');
-		expect(await page.locator('#tasks').getAttribute('open')).toBe(null);
+		await sees('[data-tab=tasks]', 'Tasks2 of 2 done · Old');
+		expect(await page.locator('#tasks').isVisible()).toBe(false);
 
 		await open([{ type: 'tasks', id: 'c', lists: [list('a', 'Make', 'done', undefined, undefined)] }, done]);
-		expect(await page.locator('#tasks').getAttribute('open')).toBe('');
+		await page.locator('#tasks').waitFor();
 		expect(await readLines()).toEqual(['Done: Make 0', 'Next: Make 1', 'Open: Make 2']);
 		expect(await page.locator('#tasks').getByRole('listitem').count()).toBe(3);
 
@@ -922,7 +924,7 @@ describe('data from the server', () => {
 			done,
 		]);
 		expect(await readLines()).toEqual(['Next: <b>First</b>', 'Done: Make 0', 'Failed: Make 1 no net']);
-		expect(await readTexts('#tasks summary')).toEqual(['Tasksno tasks yet · More']);
+		expect(await readTexts('[data-tab=tasks]')).toEqual(['Tasksno tasks yet · More']);
 		expect(await readTexts('#tasks h3')).toEqual(['Make', 'More']);
 		await page.click('#new');
 		await page.locator('#tasks').waitFor({ state: 'hidden' });

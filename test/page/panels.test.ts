@@ -88,6 +88,7 @@ describe('the menu', () => {
 		expect(await page.evaluate(() => document.activeElement?.id)).toBe('menu');
 		await page.keyboard.press('Enter');
 		await page.keyboard.press('Tab');
+		await page.keyboard.press('Tab');
 		await page.keyboard.press('Enter');
 		await sees('h2', 'Inbox');
 		await page.locator('#side').waitFor({ state: 'hidden' });
@@ -500,7 +501,7 @@ describe('the trace', () => {
 		stage.play([turn(1_000, 0.001), call('a1', 'add', { x: 1, y: 2 })], [turn(419_800, 0.25), text('It is 3.')]);
 		await say('How much?');
 		await sees('.prose', 'It is 3.');
-		await sees('#money .context', 'Context: 42% of 1,000,000');
+		await sees('[data-tab=money] .context', 'Context: 42% of 1,000,000');
 		await open();
 		await page.getByRole('button', { name: 'Turns' }).click();
 		const words = (title: string) => page.locator('.chart', { hasText: title }).locator('g title').allTextContents();
@@ -532,7 +533,7 @@ describe('the trace', () => {
 		expect(await findBarriersInBoth()).toEqual([]);
 
 		await page.reload();
-		await sees('#money .context', 'Context: 42% of 1,000,000');
+		await sees('[data-tab=money] .context', 'Context: 42% of 1,000,000');
 		// The session reports its cost within seconds after the run.
 		const readToday = async () => {
 			await page.click('#places >> text=Inbox');

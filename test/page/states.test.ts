@@ -221,7 +221,7 @@ const states: Readonly<Record<string, () => Promise<void>>> = {
 		await client.writeFile(id, 'notes/list.md', '# List\n\n- bread\n- milk\n');
 		await client.writeFile(id, 'notes/list.md', '# List\n\n- bread\n- oat milk\n- tea\n');
 		await page.reload();
-		await page.locator('#workspace > summary').click();
+		await page.locator('[data-tab=workspace]').click();
 		await page.locator('.change > summary').first().click();
 		await sees('.change .added', 'oat milk');
 		// The line above the diff names the file.

@@ -30,6 +30,7 @@ export function createAgentRoutes(runtime: Runtime) {
 					name: agent.name,
 					description: agent.description,
 					examples: (agent.examples ?? []).map((text) => text.replaceAll('{origin}', origin)),
+					...(isOperator && typeof agent.system === 'string' && { system: agent.system }),
 					model,
 					ready: models[0]?.ready === true,
 					models,

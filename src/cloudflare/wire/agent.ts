@@ -38,6 +38,9 @@ export const agent = v.object({
 	name: v.string(),
 	description: v.string(),
 	examples: described(v.array(v.string()), 'Messages that a user may start with.'),
+	system: v.optional(
+		described(v.string(), 'The system prompt, unless a function writes it. Only the role admin reads it.'),
+	),
 	model: v.string(),
 	ready: v.boolean(),
 	models: described(v.array(readiness), 'The agent’s model, and the models that a session may choose instead.'),

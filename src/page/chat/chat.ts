@@ -17,6 +17,7 @@ import { createEarlier, pageLength } from './earlier.ts';
 import { createElsewhere } from './elsewhere.ts';
 import { readEdited } from './message-end.ts';
 import { createOpenCalls, type OpenCalls } from './open-calls.ts';
+import { createPane, type Pane } from './pane.ts';
 import { createProgress } from './progress.ts';
 import { createRatings, type Ratings } from './ratings.ts';
 import { setReadOnly } from './read-only.ts';
@@ -31,6 +32,8 @@ import { createWaitingList } from './waiting.ts';
 import { createWelcome } from './welcome.ts';
 
 export class Chat {
+	/** The pane beside the conversation. */
+	readonly pane: Pane;
 	readonly #client: ChatClient;
 	readonly #around: Surroundings;
 	readonly #ratings: Ratings;
@@ -56,6 +59,7 @@ export class Chat {
 	constructor(client: ChatClient, around: Surroundings) {
 		const { root, onActivity } = around;
 		this.#client = client;
+		this.pane = createPane(root, around);
 		this.#around = around;
 		this.#choice = around.createChoice((agent) => this.#offerAgent(agent));
 		this.#agentOffer = around.extras?.createAgentOffer(root);
@@ -81,7 +85,7 @@ export class Chat {
 			{ ratings: this.#ratings, versions: this.#versions, readFile: (path) => this.#readFile(path) },
 			around,
 		);
-		this.#sidePanels = createSidePanels(client, this.#transcript.calls, around);
+		this.#sidePanels = createSidePanels(client, this.#transcript.calls, this.pane, around);
 		this.#earlier = createEarlier(client, root, this.#transcript.addEarlier);
 		this.#waiting = createWaitingList(client, root, this.#transcript.tail.keep);
 		this.#openCalls = createOpenCalls({

@@ -5,7 +5,7 @@ import { button, configure, element } from '../parts/element.ts';
 import { createIcon } from '../parts/icon.ts';
 
 export function createFrame(): HTMLElement[] {
-	return [createScroller(), createSide(), createComposerForm()];
+	return [createScroller(), createBar(), createComposerForm(), createSide()];
 }
 
 function createScroller(): HTMLElement {
@@ -38,11 +38,12 @@ function createScroller(): HTMLElement {
 	return configure(scroller, { id: 'scroller' });
 }
 
+function createBar(): HTMLElement {
+	return configure(element('ul'), { id: 'pane-bar', ariaLabel: say('What the chat works on'), hidden: true });
+}
+
 function createSide(): HTMLElement {
-	const panels = ['tasks', 'workspace', 'money'].map((id) =>
-		configure(element('details'), { id, name: 'side-panel', hidden: true }),
-	);
-	return configure(element('aside', '', ...panels), { id: 'side-panels', ariaLabel: say('What the chat works on') });
+	return configure(element('aside'), { id: 'pane', ariaLabel: say('What the chat works on'), hidden: true });
 }
 
 function createComposerForm(): HTMLElement {

@@ -7,16 +7,18 @@ import { describeCached, describeCost, describeUsd } from '../../client/words.ts
 import { configure, createTable, element, withoutTurns } from '../parts/element.ts';
 import { createForm } from '../parts/form.ts';
 import type { Visit } from '../parts/live.ts';
+import type { PaneTab } from '../parts/pane-tab.ts';
 
 /** The number of messages whose turns are shown: the newest. */
 const mostMessages = 100;
 
-/** Shows a session's cost in `root`, which is hidden without a cost. Turns are read only while `root` is open. */
-export function createMoneyView(root: HTMLDetailsElement, client: SessionClient, readVisit: () => Visit | undefined) {
-	const brief = element('span', 'brief');
+/** Shows a session's cost in a tab, which is hidden without a cost. Turns are read only while the tab is open. */
+export function createMoneyView(tab: PaneTab, client: SessionClient, readVisit: () => Visit | undefined) {
+	const brief = element('span');
 	const body = element('div', 'lists money');
 	const context = createContextView(client);
-	root.replaceChildren(element('summary', '', element('b', '', 'Cost'), brief, context.brief), body);
+	tab.brief.append(brief, context.brief);
+	tab.panel.append(body);
 
 	async function refresh(): Promise<void> {
 		const visit = readVisit();
@@ -25,10 +27,10 @@ export function createMoneyView(root: HTMLDetailsElement, client: SessionClient,
 		try {
 			const state = await client.getSession(id, { signal });
 			const page = { limit: mostMessages, withReplaced: true, signal };
-			const { messages } = root.open ? await client.listEarlier(id, page) : { messages: [] };
+			const { messages } = tab.isOpen ? await client.listEarlier(id, page) : { messages: [] };
 			if (signal.aborted) return;
 			void context.setSession(state, signal);
-			root.hidden = state.budget.spent.tokens === 0;
+			tab.isShown = state.budget.spent.tokens > 0;
 			brief.textContent = withoutTurns(describeBudget(state.budget));
 			body.replaceChildren(...createBudget(state), createRaise(state, client, refresh), ...createTurns(messages));
 		} catch (error) {
@@ -36,14 +38,15 @@ export function createMoneyView(root: HTMLDetailsElement, client: SessionClient,
 		}
 	}
 
-	root.addEventListener('toggle', () => {
-		if (root.open) void refresh();
-	});
+	tab.onToggle = (isOpen) => {
+		if (isOpen) void refresh();
+	};
 
 	return {
 		refresh,
 		setTurn: context.setTurn,
 		clear(): void {
+			tab.isShown = false;
 			context.clear();
 			body.replaceChildren();
 		},

@@ -1,9 +1,10 @@
 /** The panels beside a conversation: its task lists, its files and its cost. */
 
+import { say } from '../../client/say.ts';
 import type { SessionClient } from '../../client/sessions.ts';
 import type { Message, RunEvent } from '../../client/types.ts';
-import { find } from '../parts/element.ts';
 import type { Visit } from '../parts/live.ts';
+import type { Pane } from './pane.ts';
 import type { Surroundings } from './surroundings.ts';
 import { createTaskLists } from './task-lists.ts';
 import { type CallView, showCallFacts } from './tool-call.ts';
@@ -16,12 +17,13 @@ const newest = 50;
 export function createSidePanels(
 	client: SessionClient,
 	calls: ReadonlyMap<string, CallView>,
-	{ root, createMoney }: Pick<Surroundings, 'root' | 'createMoney'>,
+	pane: Pane,
+	{ createMoney, createFileView }: Pick<Surroundings, 'createMoney' | 'createFileView'>,
 ) {
 	let visit: Visit | undefined;
-	const tasks = createTaskLists(find('#tasks', HTMLDetailsElement, root));
-	const files = createWorkspaceView(find('#workspace', HTMLDetailsElement, root), client, () => visit);
-	const money = createMoney?.(find('#money', HTMLDetailsElement, root), client, () => visit);
+	const tasks = createTaskLists(pane.add('tasks', say('Tasks')));
+	const files = createWorkspaceView(pane.add('workspace', say('Files')), client, () => visit, createFileView);
+	const money = createMoney?.(pane.add('money', say('Cost')), client, () => visit);
 	/** The task lists that events have brought. They are newer than task lists from a request. */
 	const shown = new Set<string>();
 
@@ -35,10 +37,6 @@ export function createSidePanels(
 			visit = undefined;
 			shown.clear();
 			for (const panel of [tasks, files, money]) panel?.clear();
-			for (const panel of root.querySelectorAll<HTMLDetailsElement>('#side-panels > details')) {
-				panel.hidden = true;
-				panel.open = false;
-			}
 		},
 		/** Shows empty panels for a new session. */
 		use(next: Visit): void {

@@ -7,8 +7,10 @@ import type { createAgentOffer } from './agent-offer.ts';
 import type { Choice } from './choice.ts';
 import type { createDraftBox } from './drafts.ts';
 import type { listenForEscape } from './escape.ts';
+import type { createFileView } from './file-view.ts';
 import type { createForkButton, forkAt } from './fork.ts';
 import type { createMoneyView } from './money.ts';
+import type { createSplitter } from './splitter.ts';
 import type { createVersions } from './versions.ts';
 
 /** What a chat needs of the client. */
@@ -33,6 +35,10 @@ export interface Surroundings {
 		readonly forkAt: typeof forkAt;
 		readonly listenForEscape: typeof listenForEscape;
 	};
+	/** Makes the edge that sets the width of the pane. Missing where the pane is always a sheet. */
+	readonly createSplitter?: typeof createSplitter;
+	/** Shows a file. Missing where files can only be downloaded. */
+	readonly createFileView?: typeof createFileView;
 	/** Whether the page is of somebody else: costs are not shown, and no other session is linked. */
 	readonly isEmbedded?: boolean;
 	/** Whether the reader can allow calls. */

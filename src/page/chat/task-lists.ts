@@ -4,20 +4,21 @@ import { say } from '../../client/say.ts';
 import type { TaskList } from '../../client/types.ts';
 import { describeTasks } from '../../client/words.ts';
 import { element, withoutTurns } from '../parts/element.ts';
+import type { PaneTab } from '../parts/pane-tab.ts';
 
 type Task = TaskList['tasks'][number];
 
 const words = { done: 'Done: ', failed: 'Failed: ', next: 'Next: ', open: 'Open: ' };
 
-/** Shows task lists in `root`. When the first open task appears, `root` expands by itself. */
-export function createTaskLists(root: HTMLDetailsElement) {
-	const summary = element('span', 'brief');
+/** Shows task lists in a tab. When the first open task appears, the tab opens by itself. */
+export function createTaskLists(tab: PaneTab) {
 	const body = element('div', 'lists');
-	root.replaceChildren(element('summary', '', element('b', '', say('Tasks')), summary), body);
+	tab.panel.append(body);
 	const views = new Map<string, ReturnType<typeof createListView>>();
 
 	return {
 		clear() {
+			tab.isShown = false;
 			views.clear();
 			body.replaceChildren();
 		},
@@ -29,11 +30,11 @@ export function createTaskLists(root: HTMLDetailsElement) {
 				views.set(list.id, view);
 				if (known === undefined) body.append(view.root);
 				view.update(list);
-				summary.textContent = withoutTurns(`${describeTasks(list)} · ${list.title}`);
+				tab.brief.textContent = withoutTurns(`${describeTasks(list)} · ${list.title}`);
 			}
-			if (lists.length === 0 || !root.hidden) return;
-			root.hidden = false;
-			root.open = lists.some(({ tasks }) => tasks.some(({ outcome }) => outcome === undefined));
+			if (lists.length === 0 || tab.isShown) return;
+			tab.isShown = true;
+			if (lists.some(({ tasks }) => tasks.some(({ outcome }) => outcome === undefined))) tab.suggest();
 		},
 	};
 }

@@ -1,4 +1,4 @@
-/** The files of a chat with their sizes and download buttons, and the changes of the files with diffs. */
+/** The files of a chat, which a person can open and download, and the changes of the files with diffs. */
 
 import { ClientError } from '../../client/error.ts';
 import { say } from '../../client/say.ts';
@@ -8,22 +8,25 @@ import { describeSize } from '../../client/words.ts';
 import { createDiff } from '../parts/diff.ts';
 import { button, configure, element, save, withoutTurns } from '../parts/element.ts';
 import { createRefresh, type Visit } from '../parts/live.ts';
+import type { PaneTab } from '../parts/pane-tab.ts';
+import type { Surroundings } from './surroundings.ts';
 
 const mostFiles = 500;
 const mostChanges = 50;
 
-/** Shows the files in `root`, which is hidden while there are no files. Changes are read only while `root` is open. */
+/** Shows the files in a tab, which is hidden while there are no files. Changes are read only while the tab is open. */
 export function createWorkspaceView(
-	root: HTMLDetailsElement,
+	tab: PaneTab,
 	client: SessionClient,
 	readVisit: () => Visit | undefined,
+	createFileView: Surroundings['createFileView'],
 ) {
-	const summary = element('span', 'brief');
 	const note = element('p', 'side-note');
 	const files = element('ul', 'file-list');
 	const changes = element('div', 'changes');
 	const body = element('div', 'lists', note, files, changes);
-	root.replaceChildren(element('summary', '', element('b', '', say('Files')), summary), body);
+	const opened = element('div');
+	tab.panel.append(body, opened);
 
 	function notify(text: string) {
 		note.textContent = withoutTurns(text);
@@ -36,7 +39,7 @@ export function createWorkspaceView(
 		const { id, signal } = visit;
 		try {
 			const page = await client.listFiles(id, { limit: mostFiles, signal });
-			const changed = root.open ? (await client.listChanges(id, { limit: mostChanges, signal })).changes : undefined;
+			const changed = tab.isOpen ? (await client.listChanges(id, { limit: mostChanges, signal })).changes : undefined;
 			if (!signal.aborted) show(page, changed);
 		} catch (error) {
 			if (!signal.aborted && error instanceof ClientError)
@@ -47,8 +50,8 @@ export function createWorkspaceView(
 	function show(page: FilePage, changed?: FileChange[]) {
 		const isMore = page.cursor !== undefined;
 		const bytes = page.files.reduce((sum, { size }) => sum + size, 0);
-		if (page.files.length > 0) root.hidden = false;
-		summary.textContent = `${page.files.length}${isMore ? say(' and more') : ''}, ${describeSize(bytes)}`;
+		if (page.files.length > 0) tab.isShown = true;
+		tab.brief.textContent = `${page.files.length}${isMore ? say(' and more') : ''}, ${describeSize(bytes)}`;
 		notify(
 			isMore
 				? say('These are the first {mostFiles} files.', { mostFiles })
@@ -56,30 +59,47 @@ export function createWorkspaceView(
 					? say('No files.')
 					: '',
 		);
-		files.replaceChildren(...page.files.map((file) => createRow(file, () => void download(file.path))));
+		files.replaceChildren(
+			...page.files.map((file) =>
+				createRow(
+					file,
+					() => void openFile(file.path),
+					() => void download(file.path),
+				),
+			),
+		);
 		if (changed === undefined) return;
 		const open = new Set([...changes.querySelectorAll<HTMLElement>('[open]')].map(({ dataset }) => dataset.id));
 		changes.replaceChildren(...changed.map((change) => createChange(change, open.has(change.id))));
 	}
 
-	async function download(path: string) {
-		const visit = readVisit();
-		if (visit === undefined) return;
-		const { id, signal } = visit;
-		try {
-			save(path.slice(path.lastIndexOf('/') + 1), await client.readFile(id, path, { signal }));
-		} catch (error) {
-			if (!signal.aborted && error instanceof ClientError) notify(`${path}: ${error.message}`);
-		}
+	function close(): void {
+		const path = opened.querySelector('.file-head .path')?.textContent;
+		opened.replaceChildren();
+		body.hidden = false;
+		for (const row of files.querySelectorAll<HTMLButtonElement>('button.path'))
+			if (row.textContent === path) row.focus();
 	}
 
-	root.addEventListener('toggle', () => {
-		if (root.open) void refresh();
+	const { open: openFile, download } = createFileReader({
+		...{ client, readVisit, createFileView, onClose: close, onFailure: notify },
+		onOpen: (view) => {
+			opened.replaceChildren(view);
+			body.hidden = true;
+			view.querySelector('button')?.focus();
+		},
 	});
+
+	tab.onToggle = (isOpen) => {
+		if (isOpen) void refresh();
+	};
 
 	return {
 		refresh,
 		clear() {
+			tab.isShown = false;
+			opened.replaceChildren();
+			body.hidden = false;
 			files.replaceChildren();
 			changes.replaceChildren();
 			notify('');
@@ -87,11 +107,55 @@ export function createWorkspaceView(
 	};
 }
 
-function createRow({ path, size }: SessionFile, onDownload: () => void): HTMLElement {
+interface FileReaderOptions {
+	readonly client: SessionClient;
+	readonly readVisit: () => Visit | undefined;
+	readonly createFileView: Surroundings['createFileView'];
+	readonly onOpen: (view: HTMLElement) => void;
+	/** Shows the list again, with the focus on the file that was open. */
+	readonly onClose: () => void;
+	readonly onFailure: (words: string) => void;
+}
+
+function createFileReader(options: FileReaderOptions) {
+	const { client, readVisit, createFileView, onOpen, onClose, onFailure } = options;
+	/** Reads a file, and passes it to `use`. */
+	async function read(path: string, use: (content: Blob, visit: Visit) => Promise<void> | void): Promise<void> {
+		const visit = readVisit();
+		if (visit === undefined) return;
+		const { id, signal } = visit;
+		try {
+			await use(await client.readFile(id, path, { signal }), visit);
+		} catch (error) {
+			if (!signal.aborted && error instanceof ClientError) onFailure(`${path}: ${error.message}`);
+		}
+	}
+
+	const download = (path: string) => read(path, (content) => save(path.slice(path.lastIndexOf('/') + 1), content));
+	const open = (path: string) =>
+		read(path, async (content, { id, signal }) => {
+			const page = await client.listChanges(id, { limit: mostChanges, signal });
+			const own = page.changes.filter((change) => isOfFile(change, path));
+			const readText = (name: string) =>
+				client.readFile(id, name, { signal }).then(
+					(file) => file.text(),
+					() => undefined,
+				);
+			const view = await createFileView?.({
+				...{ path, content, readText, onBack: onClose, onDownload: () => void download(path) },
+				changes: own.map((change, at) => createChange(change, at === 0)),
+			});
+			if (!signal.aborted && view !== undefined) onOpen(view);
+		});
+	return { open, download };
+}
+
+function createRow({ path, size }: SessionFile, onOpen: (() => void) | undefined, onDownload: () => void): HTMLElement {
 	const get = configure(button('download', say('Download'), onDownload), {
 		ariaLabel: say('Download {path}', { path }),
 	});
-	return element('li', 'file-row', element('span', 'path', path), element('span', 'size', describeSize(size)), get);
+	const name = onOpen === undefined ? element('span', 'path', path) : button('path', path, onOpen);
+	return element('li', 'file-row', name, element('span', 'size', describeSize(size)), get);
 }
 
 function createChange({ id, path, kind, from, at, callId, diff }: FileChange, isOpen: boolean): HTMLElement {
@@ -108,4 +172,9 @@ function createChange({ id, path, kind, from, at, callId, diff }: FileChange, is
 	root.dataset.id = id;
 	root.open = isOpen;
 	return root;
+}
+
+/** Whether a change is one of this file, also before it got another name. */
+function isOfFile({ path, from }: FileChange, file: string): boolean {
+	return path === file || from === file;
 }

@@ -2,7 +2,7 @@
 
 import type { Agent } from '../../client/index.ts';
 import { button, element, link } from '../parts/element.ts';
-import { createIcon, type IconName } from '../parts/icon.ts';
+import { createPageIcon, type PageIconName } from '../parts/page-icon.ts';
 import { type ConnectOptions, createConnect } from './connect.ts';
 
 /** What the start page says about this program. */
@@ -36,13 +36,13 @@ function createCard(
 	if (isChosen) choose.ariaPressed = 'true';
 	const [example] = examples;
 	const start = example === undefined ? undefined : button('agent-example', '', () => onExample(name, example));
-	start?.append(createIcon('send'), element('span', '', example));
+	start?.append(createPageIcon('send'), element('span', '', example));
 	return element('li', 'agent-card', choose, element('p', '', description), start);
 }
 
 function createDocuments(): HTMLElement {
-	const entry = (icon: IconName, address: string, title: string, about: string) =>
-		element('li', '', link('', address, createIcon(icon), element('span', '', title)), element('p', '', about));
+	const entry = (icon: PageIconName, address: string, title: string, about: string) =>
+		element('li', '', link('', address, createPageIcon(icon), element('span', '', title)), element('p', '', about));
 	return element(
 		'section',
 		'',

@@ -3,7 +3,9 @@
 import type { ApprovalPage, Client, ListedSession } from '../../client/index.ts';
 import { parseAddress, toSessionAddress } from '../parts/address.ts';
 import { element, find, link } from '../parts/element.ts';
+import { createPageIcon } from '../parts/page-icon.ts';
 import type { Panel } from '../parts/panel.ts';
+import { findLook, groups } from '../parts/places.ts';
 import { createAge } from '../parts/time.ts';
 import type { Viewer } from '../parts/viewer.ts';
 
@@ -33,11 +35,7 @@ export function createMenu(client: Client, viewer: Viewer, { onNews, onWaiting }
 
 	/** Lists what the person may see. */
 	function showPanels(panels: readonly Panel[]): void {
-		places.replaceChildren(
-			...panels.map(({ name, title }) =>
-				element('li', '', link('', `#/${name}`, title, ...(name === 'inbox' ? [waiting] : []))),
-			),
-		);
+		places.replaceChildren(...createGroups(panels, waiting));
 		newChat.hidden = !viewer.may('createSession');
 		find('#recent-title', HTMLElement).hidden = !viewer.may('listSessions');
 		known = undefined;
@@ -101,6 +99,20 @@ export function createMenu(client: Client, viewer: Viewer, { onNews, onWaiting }
 		waiting.hidden = count === 0;
 		onWaiting(count);
 	}
+}
+
+/** Lists the panels by their groups. The inbox has a badge. */
+function createGroups(panels: readonly Panel[], badge: HTMLElement): HTMLElement[] {
+	const createPlace = ({ name, title }: Panel): HTMLElement => {
+		const words = element('span', '', title);
+		const more = name === 'inbox' ? badge : undefined;
+		return element('li', '', link('', `#/${name}`, createPageIcon(findLook(name).icon), words, more));
+	};
+	return groups.flatMap((group) => {
+		const own = panels.filter(({ name }) => findLook(name).group === group);
+		if (own.length === 0) return [];
+		return [element('li', '', element('p', 'places-title', group), element('ul', '', ...own.map(createPlace)))];
+	});
 }
 
 function createEntry({ id, title = 'No message yet', agent, lastActivityAt }: ListedSession): HTMLElement {

@@ -1,12 +1,12 @@
 /** Schedules: the next time, the result of the last wake-up, and a form for a new schedule. */
 
-import type { Schedule, ScheduleBody } from '../../client/index.ts';
+import type { Client, Schedule, ScheduleBody } from '../../client/index.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { button, configure, element, link } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
-import { createCardForm, createRemoval } from '../parts/form.ts';
+import { createAction, createCardForm, createRemoval } from '../parts/form.ts';
 import type { Panel, Place } from '../parts/panel.ts';
-import { createAge } from '../parts/time.ts';
+import { createScheduleFacts } from '../parts/schedule.ts';
 
 /** The maximum number of sessions that the form for a new schedule offers. They are the newest sessions. */
 const mostSessions = 100;
@@ -40,9 +40,7 @@ function createEntry(schedule: Schedule, titles: ReadonlyMap<string, string>, { 
 	const { id, name, agent = '', session, text } = schedule;
 	const who = session === undefined ? agent : link('', toSessionAddress(session), titles.get(session) ?? 'a session');
 	const head = element('p', 'card-head', element('span', 'title', name), element('span', 'about', 'wakes ', who));
-	const times = element('p', 'when', ...describeTimes(schedule));
-	const words = text === undefined ? undefined : element('p', 'card-text', text);
-	const entry = element('li', 'card', head, times, words, createLast(schedule));
+	const entry = element('li', 'card', head, ...createScheduleFacts(schedule));
 	async function remove(): Promise<void> {
 		try {
 			await client.cancelSchedule(id, { signal });
@@ -52,25 +50,27 @@ function createEntry(schedule: Schedule, titles: ReadonlyMap<string, string>, { 
 		}
 	}
 	const removal = createRemoval(name, () => void remove(), 'Remove');
-	if (session !== undefined) head.append(element('span', 'actions', removal));
+	const actions = [
+		// The code of an agent writes the other messages when their time has come.
+		...(text === undefined ? [] : [createRunNow(schedule, client, signal)]),
+		...(session === undefined ? [] : [removal]),
+	];
+	if (actions.length > 0) head.append(element('span', 'actions', ...actions));
 	return entry;
 }
 
-function describeTimes({ cron, every, at, timezone = 'UTC', nextAt }: Schedule): (Node | string)[] {
-	const rule = cron === undefined ? `every ${every}` : `at ${cron}, ${timezone}`;
-	const when = at === undefined ? rule : `once, ${new Date(at).toLocaleString()}`;
-	return nextAt === undefined ? [when, ' · over'] : [when, ' · next ', createAge(nextAt)];
+/** Makes the button that sends the words of a schedule now. */
+export function createRunNow(schedule: Schedule, client: Client, signal: AbortSignal): HTMLElement {
+	return createAction('Run now', schedule.name, async () => {
+		location.hash = toSessionAddress(await runNow(client, schedule, signal));
+	});
 }
 
-const wordsOfOutcome = { ran: 'Ran ', skipped: 'Skipped ', failed: 'Failed ' } as const;
-
-function createLast({ last }: Schedule): HTMLElement | undefined {
-	if (last === undefined) return undefined;
-	const { at, outcome, sessionId, reason } = last;
-	const run = sessionId === undefined ? [] : [' · ', link('', toSessionAddress(sessionId), 'open')];
-	const line = element('p', 'last about', wordsOfOutcome[outcome], createAge(at), reason && `: ${reason}`, ...run);
-	line.dataset.outcome = outcome;
-	return line;
+/** Sends the words of a schedule now: to its session, or to a new one of its agent. Returns the session. */
+async function runNow(client: Client, { session, agent, text = '' }: Schedule, signal: AbortSignal): Promise<string> {
+	const id = session ?? (await client.createSession({ agent: agent ?? '' }, { signal })).id;
+	await client.leaveMessage(id, text, { signal });
+	return id;
 }
 
 /** The kinds of time that a schedule can have, each with a label and an example. */

@@ -1,13 +1,12 @@
 /** The page's icons. They are from the set Lucide (https://lucide.dev), and have the colour of the text around them. */
 
 import arrowDown from 'lucide/dist/esm/icons/arrow-down.mjs';
+import arrowLeft from 'lucide/dist/esm/icons/arrow-left.mjs';
 import bookOpen from 'lucide/dist/esm/icons/book-open.mjs';
 import bot from 'lucide/dist/esm/icons/bot.mjs';
-import braces from 'lucide/dist/esm/icons/braces.mjs';
 import check from 'lucide/dist/esm/icons/check.mjs';
 import chevronDown from 'lucide/dist/esm/icons/chevron-down.mjs';
 import copy from 'lucide/dist/esm/icons/copy.mjs';
-import cornerDownLeft from 'lucide/dist/esm/icons/corner-down-left.mjs';
 import globe from 'lucide/dist/esm/icons/globe.mjs';
 import hand from 'lucide/dist/esm/icons/hand.mjs';
 import layers from 'lucide/dist/esm/icons/layers.mjs';
@@ -31,10 +30,10 @@ const icons = {
 	arrowDown,
 	asks: shieldQuestionMark,
 	attach: paperclip,
-	book: bookOpen,
-	braces,
+	back: arrowLeft,
 	bubble: messageCircle,
 	check,
+	close: x,
 	copy,
 	cross: x,
 	down: chevronDown,
@@ -44,7 +43,6 @@ const icons = {
 	hand,
 	loader: loaderCircle,
 	pen: squarePen,
-	send: cornerDownLeft,
 	skill: bookOpen,
 	tool: wrench,
 	thumbsDown,

@@ -5,6 +5,7 @@ import type { TracePlace } from '../parts/address.ts';
 import { button, element, find } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
 import type { Visit } from '../parts/live.ts';
+import type { PaneTab } from '../parts/pane-tab.ts';
 import { createDetails } from './details.ts';
 import { createEventList } from './events.ts';
 import { type Watch, watchSession } from './load.ts';
@@ -13,9 +14,8 @@ import { createRerun } from './rerun.ts';
 import { showTurns } from './turns.ts';
 import { createWaterfall } from './waterfall.ts';
 
-/** `toCurl` returns the shell command that reads the events of a session. */
-export function createTraceDrawer(client: Client, toCurl: (session: string) => string) {
-	const root = find('#trace', HTMLElement);
+/** The tab beside a chat. `toCurl` returns the shell command that reads the events of a session. */
+export function createTraceDrawer(tab: PaneTab, client: Client, toCurl: (session: string) => string) {
 	const opener = find('#trace-open', HTMLButtonElement);
 	const waterfall = createWaterfall({
 		onOlder: () => watch?.readOlder() ?? Promise.resolve(),
@@ -41,24 +41,17 @@ export function createTraceDrawer(client: Client, toCurl: (session: string) => s
 		['Turns', turns],
 		['Events', events.root],
 	]);
-	const close = button('', 'Close', () => setOpen(false));
-	root.append(element('header', '', ...tabs, close), failure, waterfall.root, turns, events.root);
-
+	tab.panel.append(element('div', 'trace-parts', ...tabs), failure, waterfall.root, turns, events.root);
 	const readVisit = (): Visit => ({ id: session ?? '', signal: visit.signal });
-
-	function setOpen(isOpen: boolean): void {
-		show(isOpen);
-		place.point(isOpen ? {} : undefined);
-		restart();
-		(isOpen ? tabs[0] : opener)?.focus();
-	}
-
-	function show(isOpen: boolean): void {
-		root.hidden = !isOpen;
+	/** Whether the address already names what is opened. */
+	let isNamed = false;
+	tab.onToggle = (isOpen) => {
 		opener.setAttribute('aria-expanded', `${isOpen}`);
-	}
+		if (!isNamed) place.point(isOpen ? {} : undefined);
+		restart();
+	};
 
-	/** Clears the drawer. If the drawer is open, reads the session again. */
+	/** Clears the tab. If the tab is open, reads the session again. */
 	function restart(): void {
 		visit.abort();
 		visit = new AbortController();
@@ -67,7 +60,7 @@ export function createTraceDrawer(client: Client, toCurl: (session: string) => s
 		failure.replaceChildren();
 		events.clear();
 		watch = undefined;
-		if (root.hidden || session === undefined) return;
+		if (!tab.isOpen || session === undefined) return;
 		watch = watchSession(
 			client,
 			{ id: session, signal: visit.signal },
@@ -84,13 +77,10 @@ export function createTraceDrawer(client: Client, toCurl: (session: string) => s
 		watch.refresh();
 	}
 
-	opener.addEventListener('click', () => setOpen(root.hidden !== false));
-	root.addEventListener('keydown', ({ key }) => {
-		if (key === 'Escape') setOpen(false);
-	});
+	opener.addEventListener('click', tab.toggle);
 
 	return {
-		/** Shows a session. If it is already shown, reads it again. Without a session, the drawer is hidden. */
+		/** Shows a session. If it is already shown, reads it again. Without a session, the tab is hidden. */
 		show(id: string | undefined): void {
 			if (id === session) {
 				watch?.refresh();
@@ -99,18 +89,22 @@ export function createTraceDrawer(client: Client, toCurl: (session: string) => s
 			session = id;
 			place.want({});
 			opener.hidden = id === undefined;
-			if (id === undefined) show(false);
+			tab.isShown = id !== undefined;
 			restart();
 		},
-		/** Opens the drawer for the shown session, with a run and a span. */
+		/** Opens the tab for the shown session, with a run and a span. */
 		open(wanted: TracePlace): void {
 			place.want(wanted);
-			if (root.hidden) show(true);
-			restart();
+			if (tab.isOpen) {
+				restart();
+				return;
+			}
+			isNamed = true;
+			tab.toggle();
+			isNamed = false;
 		},
 	};
 }
-
 /** Makes a tab for each part. A tab shows its part and hides the others. */
 function createTabs(parts: readonly (readonly [title: string, part: HTMLElement])[]): HTMLButtonElement[] {
 	const tabs = parts.map(([title], at) => button('tab', title, () => choose(at)));

@@ -120,6 +120,15 @@ test('GET /v1/agents has the examples of each agent, or an empty list', async ()
 	expect(await response.json()).toMatchObject({ agents: [{ examples: [] }, { name: 'host', examples }] });
 });
 
+test('examples have the address of the server in place of {origin}', async () => {
+	const examples = ['Read {origin}/docs and {origin}/healthz.'];
+	const agents = [defineAgent({ name: 'host', description: 'Reads.', model: 'demo', examples })];
+	const app = createApp({ ...runtime, agents, basePath: '/ai' });
+	const response = await app.request('http://127.0.0.1:9000/v1/agents', {}, bindings);
+	const read = 'Read http://127.0.0.1:9000/ai/docs and http://127.0.0.1:9000/ai/healthz.';
+	expect(await response.json()).toMatchObject({ agents: [{ examples: [read] }] });
+});
+
 test('GET /v1/agents lists the tools that always or sometimes wait for an approval', async () => {
 	const inputSchema = { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] } as const;
 	const describe = (name: string, needsApproval?: boolean | (() => boolean)) =>

@@ -355,3 +355,14 @@ test('only an admin sees the variable to set for a model that is not ready', asy
 	const admin = await (await ask('/v1/agents', { as: 'ada; role=admin', of })).text();
 	expect(admin).toContain('ANTHROPIC_API_KEY');
 });
+
+test('only an admin reads the system prompts of agents', async () => {
+	const of = createRunlet({
+		agents: [defineAgent({ name: 'brief', description: 'Is brief.', model: 'demo', system: 'Be brief.' })],
+		authenticate,
+	});
+	const read = async (as: string): Promise<unknown> => (await ask('/v1/agents', { as, of })).json();
+	expect(await read('ada')).not.toHaveProperty('agents.0.system');
+	expect(await read('ada; role=staff')).not.toHaveProperty('agents.0.system');
+	expect(await read('ada; role=admin')).toHaveProperty('agents.0.system', 'Be brief.');
+});

@@ -35,8 +35,7 @@ export function writeVariables(file: string, changes: Readonly<Record<string, st
 	}
 }
 
-/** Exported for tests. */
-export function changeVariables(text: string, changes: Readonly<Record<string, string | undefined>>): string {
+function changeVariables(text: string, changes: Readonly<Record<string, string | undefined>>): string {
 	const left = new Map(Object.entries(changes));
 	const lines = text.split(/(?<=\n)/).flatMap((line) => {
 		const name = /^\s*(?:export\s+)?([\w.-]+)\s*=/.exec(line)?.[1] ?? '';

@@ -1,0 +1,49 @@
+/** The actions that the palette offers, and the ways to open it. */
+
+import type { Client } from '../../client/index.ts';
+import { parseAddress } from '../parts/address.ts';
+import { element, find, save } from '../parts/element.ts';
+import { createPageIcon } from '../parts/page-icon.ts';
+import type { Choice } from './palette.ts';
+
+/** Lists the actions that are possible where the page is. */
+export function listActions(client: Client): readonly Choice[] {
+	const { session } = parseAddress(location.hash);
+	const press = (id: string) => () => find(id, HTMLButtonElement).click();
+	const isThere = (id: string): boolean => !find(id, HTMLButtonElement).hidden;
+	const anew: Choice = { title: 'New chat', icon: 'pen', run: () => find('#new', HTMLElement).click() };
+	if (session === undefined) return [anew];
+	return [
+		anew,
+		...(isThere('#trace-open')
+			? [{ title: 'Trace of this session', icon: 'trace', run: press('#trace-open') } as const]
+			: []),
+		...(isThere('#save-test')
+			? [{ title: 'Save this session as a test', icon: 'test', run: press('#save-test') } as const]
+			: []),
+		{ title: 'Export this session', icon: 'download', run: () => void exportSession(client, session) },
+	];
+}
+
+async function exportSession(client: Client, id: string): Promise<void> {
+	const parts: Blob[] = [];
+	for await (const lines of client.exportLines(id)) parts.push(new Blob([lines]));
+	save(`session-${id.slice(0, 12)}.ndjson`, new Blob(parts, { type: 'application/x-ndjson' }));
+}
+
+const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
+
+/** Opens the palette by its button and by Ctrl+K, or ⌘K on a Mac. */
+export function addPaletteKeys(open: () => void): void {
+	const opener = find('#palette-open', HTMLButtonElement);
+	opener.prepend(createPageIcon('search'));
+	opener.append(element('kbd', '', isMac ? '⌘K' : 'Ctrl K'));
+	opener.ariaKeyShortcuts = isMac ? 'Meta+K' : 'Control+K';
+	opener.addEventListener('click', open);
+	addEventListener('keydown', (event) => {
+		const isAsked = event.key.toLowerCase() === 'k' && (isMac ? event.metaKey : event.ctrlKey);
+		if (!isAsked || event.altKey || event.shiftKey) return;
+		event.preventDefault();
+		open();
+	});
+}

@@ -1,0 +1,64 @@
+/** The panel of agents, and schedules in words. */
+import { describe, expect, test } from 'vitest';
+import { describeCron, describeEvery } from '../../src/page/parts/cron.ts';
+import { text } from '../e2e/ui/stage.ts';
+import { findBarriers, openPage, openStage, page, sees, shoot, site, stage } from './setup.ts';
+
+openPage({ width: 1280, height: 800 });
+openStage();
+
+test('shows the model, the prompt, the tools and the schedules of an agent, and runs a schedule now', async () => {
+	const nextAt = new Date(Date.now() + 3_600_000).toISOString();
+	const schedule = { id: 'a', name: 'digest', agent: 'desk', cron: '0 9 * * 1-5', text: 'What is new?', nextAt };
+	await page.route('**/v1/schedules', (route) => route.fulfill({ json: { schedules: [schedule] } }));
+	await page.route('**/v1/agents', async (route) => {
+		const { agents } = await (await route.fetch()).json();
+		await route.fulfill({ json: { agents: agents.map((agent: object) => ({ ...agent, system: 'Be brief.' })) } });
+	});
+	stage.play([text('Nothing is new.')]);
+	await page.goto(`${site.url}/#/agents`);
+	const desk = page.locator('.card', { has: page.locator('.title', { hasText: /^desk$/ }) });
+	await desk.locator('summary').click();
+	await desk.locator('.tool-list code', { hasText: /^pay$/ }).waitFor();
+	await desk.locator('.mark', { hasText: 'asks first' }).first().waitFor();
+	await desk.locator('.prompt', { hasText: 'Be brief.' }).waitFor();
+	await desk.getByText('every weekday at 9:00, UTC · next in').waitFor();
+	expect(await findBarriers()).toEqual([]);
+	await shoot('agents');
+	await desk.getByRole('button', { name: 'Run now digest' }).click();
+	await sees('.message', 'What is new?');
+	await sees('.prose', 'Nothing is new.');
+});
+
+test('begins a chat with an agent', async () => {
+	await page.goto(`${site.url}/#/agents`);
+	const chief = page.locator('.card', { has: page.locator('.title', { hasText: /^chief$/ }) });
+	await chief.locator('summary').click();
+	await chief.getByRole('link', { name: 'New chat' }).click();
+	await sees('#welcome-name', 'chief');
+});
+
+describe('a schedule in words', () => {
+	test.each([
+		['0 9 * * 1-5', 'every weekday at 9:00'],
+		['30 18 * * *', 'every day at 18:30'],
+		['0 7,19 * * *', 'every day at 7:00 and 19:00'],
+		['15 8 * * mon,thu', 'every Monday and Thursday at 8:15'],
+		['0 10 * * 6,0', 'every weekend day at 10:00'],
+		['0 0 1 * *', 'on the 1. of each month at 0:00'],
+		['0 12 24 12 *', 'on the 24. of December at 12:00'],
+		['*/15 * * * *', 'every 15 minutes'],
+		['* * * * *', 'every minute'],
+		['0 */6 * * *', 'every 6 hours'],
+		['10 * * * 1-5', 'every hour, 10 minutes past, every weekday'],
+		['0 9 1-7 * 1', 'at 0 9 1-7 * 1'],
+		['0 9 * * 1#2', 'at 0 9 * * 1#2'],
+		['nonsense', 'at nonsense'],
+	])('%s is "%s"', (cron, words) => expect(describeCron(cron)).toBe(words));
+
+	test.each([
+		['30m', 'every 30 minutes'],
+		['1w', 'every week'],
+		['soon', 'every soon'],
+	])('%s is "%s"', (every, words) => expect(describeEvery(every)).toBe(words));
+});
