@@ -266,8 +266,8 @@ test('the script of docs/embed.md gets tokens of the page’s server', async () 
 	expect(asked).toEqual([undefined, expect.stringMatching(/^[0-9a-f]{64}$/)]);
 });
 
-test('the script has at most 61 KB, compressed', async () => {
-	expect(gzipSync(await readFile(join(root, 'build/page/embed.js'))).length).toBeLessThan(61_000);
+test('the script has at most 67 KB, compressed', async () => {
+	expect(gzipSync(await readFile(join(root, 'build/page/embed.js'))).length).toBeLessThan(67_000);
 });
 
 test('with a token it opens that session, asks for nothing else, and shows no costs and no other session', async () => {

@@ -236,7 +236,7 @@ test('Rerun with… shows the recorded answer and the new one side by side, and 
 		['Turns', '2', '2'],
 		['Calls', '1', '2, 1 not recorded'],
 		['Tokens', '850', '811'],
-		['Cost', '$0.00900', '$0.00200'],
+		['Cost', '$0.009', '$0.002'],
 		['Model time', expect.stringMatching(/ms$/), expect.stringMatching(/ms$/)],
 		['Answer', 'Adding two and three gives you five, which is the answer to your question.', '5'],
 	]);

@@ -108,12 +108,12 @@ describe('npm start', () => {
 		await page.goto(runlet.url);
 		await page.locator('.connect').getByRole('button', { name: 'Connect a model' }).click();
 		await shoot('connect-form');
-		await page.getByLabel('API key').fill('sk-wrong');
+		await page.locator('.connect').getByLabel('API key').fill('sk-wrong');
 		await page.getByLabel('Base URL').fill(baseUrl);
 		await page.getByRole('button', { name: 'Check the key' }).click();
 		await sees('.connect .failure', 'Anthropic refuses this (401) and says: “invalid x-api-key”');
 		forgive(400);
-		await page.getByLabel('API key').fill('sk-right');
+		await page.locator('.connect').getByLabel('API key').fill('sk-right');
 		await page.getByRole('button', { name: 'Check the key' }).click();
 		await sees('.connect', 'Anthropic accepts this, and offers 2 models.');
 		await shoot('connect-models');

@@ -207,7 +207,7 @@ describe('a chat', () => {
 		expect(page.url()).not.toContain('session');
 		await page.goBack();
 		await sees('.prose', '2 + 3 is 5.');
-		await page.locator('.usage').waitFor();
+		await page.locator('.usage').last().waitFor();
 		expect(await shown()).toEqual(before);
 	});
 

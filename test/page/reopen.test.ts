@@ -57,7 +57,7 @@ test('keeps the usage below the answer of each run', async () => {
 	await reopen();
 	await sees('.usage', '40 tokens in');
 	expect(await readTexts('.usage')).toEqual(shown);
-	expect(await page.locator('#money .context').textContent()).toMatch(/^Context: /);
+	expect(await page.locator('[data-tab=money] .context').textContent()).toMatch(/^Context: /);
 });
 
 test('says how a run without an answer ended', async () => {

@@ -44,7 +44,7 @@ test('a click on a turn opens its prompt, output, tokens, cost and times', async
 	await row('Turn 2').getByRole('button').click();
 	const facts = await readFacts();
 	expect(facts).toMatchObject({
-		...{ Tries: '1', Model: 'staged', Ended: 'end_turn', 'Tokens in': '4,000', 'Tokens out': '12', Cost: '$0.01' },
+		...{ Tries: '1', Model: 'staged', Ended: 'end_turn', 'Tokens in': '4,000', 'Tokens out': '12', Cost: '$0.0123' },
 		...{ 'From cache': 'not reported', Reasoning: 'not reported' },
 	});
 	expect(facts.Began).toMatch(/^\d\d:\d\d:\d\d\.\d{3}, \d+ ms after the run$|s after the run$/);

@@ -17,6 +17,7 @@ export async function forkAt(client: SessionClient, { id, signal }: Visit, spot:
 /** `text` is that of the message. An answer has none. */
 export function createForkButton(onFork: () => void, text?: string): HTMLButtonElement {
 	const fork = createIconButton(gitFork, say('Fork from here'), onFork);
+	fork.classList.add('fork');
 	if (text === undefined) return fork;
 	return configure(fork, { ariaLabel: say('Fork from here: {text}', { text: shorten(text, 40) }) });
 }

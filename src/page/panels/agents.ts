@@ -21,6 +21,7 @@ interface About {
 export const agents: Panel = {
 	name: 'agents',
 	title: 'Agents',
+	right: 'manageSession',
 	about: 'Who works here: with which model, which tools and skills, for what cost, and when by itself.',
 	async open(root, place) {
 		const { client, signal } = place;

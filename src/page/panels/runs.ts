@@ -25,6 +25,7 @@ interface Row {
 export const runs: Panel = {
 	name: 'runs',
 	title: 'Traces',
+	right: 'manageSession',
 	about: 'The newest runs of all sessions. A run opens its trace; its address can be shared.',
 	async open(root, place) {
 		const { client, signal } = place;
