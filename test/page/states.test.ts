@@ -1,4 +1,4 @@
-/** The main states of the page, in the light and in the dark theme, and on a phone. Pictures are kept in build/screenshots. */
+/** The main states of the page: in the light and the dark theme, on a phone and on a tablet. Pictures are kept in build/screenshots. */
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
@@ -7,6 +7,7 @@ import { schedules, serverDetails, servers, spending } from './answers.ts';
 import {
 	client,
 	findBarriers,
+	forgive,
 	openChat,
 	openPage,
 	openStage,
@@ -21,6 +22,7 @@ import {
 const folder = resolve(import.meta.dirname, '../../build/screenshots');
 const wide = { width: 1280, height: 800 };
 const phone = { width: 390, height: 780 };
+const tablet = { width: 1024, height: 768 };
 
 openPage(wide);
 openStage();
@@ -241,10 +243,78 @@ const states: Readonly<Record<string, () => Promise<void>>> = {
 		await page.press('#text', 'Enter');
 		await sees('#waiting', 'And then write it to Ada.');
 	},
+	async 'sign-in'() {
+		const error = { code: 'auth', message: 'This needs an API key or a session token.' };
+		await page.route('**/v1/me', (route) => route.fulfill({ status: 401, json: { error } }));
+		await page.goto(site.url);
+		await page.locator('#sign-in').waitFor();
+		forgive(401);
+	},
+	connect: async () => {
+		await openChat();
+		await page.locator('.connect').getByRole('button', { name: 'Connect a model' }).click();
+		await page.locator('.connect pre').waitFor();
+		forgive(404);
+	},
+	async missing() {
+		await page.goto(`${site.url}/#/nothing-here`);
+		await page.locator('#panel h2').waitFor();
+	},
+	async palette() {
+		await openChat();
+		await page.keyboard.press('Control+k');
+		await page.locator('#palette').waitFor();
+	},
+	async shortcuts() {
+		await openChat();
+		await page.locator('#new').focus();
+		await page.keyboard.press('?');
+		await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+	},
+	agents: () => openPanel('agents'),
+	runs: () => openPanel('runs'),
+	async versions() {
+		stage.play([text('Oslo is rainy.')], [text('Bergen is rainier.')]);
+		await say('How is Oslo?');
+		await sees('.prose', 'Oslo is rainy.');
+		await runEnds();
+		await page.getByRole('button', { name: 'Edit the message How is Oslo?' }).click();
+		await page.locator('.editor textarea').fill('How is Bergen?');
+		await page.locator('.editor').getByRole('button', { name: 'Send' }).click();
+		await sees('.prose', 'Bergen is rainier.');
+		await runEnds();
+		await page.getByRole('button', { name: 'Earlier version' }).click();
+		await sees('.version', 'Oslo is rainy.');
+	},
+	async file() {
+		await states.workspace?.();
+		await page.locator('#workspace').getByRole('button', { name: 'notes/list.md', exact: true }).click();
+		await page.locator('.file-view').waitFor();
+	},
+	async cost() {
+		await states.answer?.();
+		await page.locator('[data-tab=money]').click();
+		await page.locator('#money tbody tr').first().waitFor();
+	},
+	async 'trace-details'() {
+		await sayToChief();
+		await page.locator('#trace-open').click();
+		await page.locator('.waterfall tr', { hasText: 'Turn 1' }).first().getByRole('button').click();
+		await page.locator('.facts dd').first().waitFor();
+	},
+	async arabic() {
+		stage.play([text('## مرحبا\n\nهذا **نص** مع `code` وقائمة:\n\n1. واحد\n2. اثنان\n\n> اقتباس قصير')]);
+		await say('اكتب نصا قصيرا');
+		await sees('.usage', 'tokens');
+	},
+	async offline() {
+		await states.answer?.();
+		await page.evaluate(() => document.querySelector('#offline')?.removeAttribute('hidden'));
+	},
 };
 
 test.for(Object.entries(states))(
-	'the state %s has no serious accessibility barrier, and fits a phone',
+	'the state %s has no serious accessibility barrier, and fits a phone and a tablet',
 	async ([name, show]) => {
 		await page.setViewportSize(wide);
 		await page.emulateMedia({ colorScheme: 'light' });
@@ -253,6 +323,7 @@ test.for(Object.entries(states))(
 			[wide, 'light', 'light'],
 			[wide, 'dark', 'dark'],
 			[phone, 'light', 'phone'],
+			[tablet, 'light', '1024'],
 		] as const) {
 			await page.setViewportSize(size);
 			await page.emulateMedia({ colorScheme });
