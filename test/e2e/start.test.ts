@@ -111,7 +111,8 @@ test('the first event of the stream arrives before the model has sent the last e
 test('npm run chat asks for the result of a waiting call, and continues the run with the result', async () => {
 	const lines = 'Please refund order A-1042, amount 25 euros.\nreceipt 77\n';
 	const { stdout, stderr } = await shell(`printf '${lines}' | npm run -s chat -- --agent support --url ${runlet.url}`);
-	expect(stderr).toContain('support waits for the result of issue_refund.');
+	expect(stderr).toContain('Waits for a result: Issue refund');
+	expect(stderr).toContain('support calls issue_refund');
 	expect(stdout).toContain('issue_refund answered: receipt 77');
 });
 

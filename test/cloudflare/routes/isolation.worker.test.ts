@@ -276,7 +276,7 @@ test('a token cannot do the operations of its session that need a key', async ()
 	const elsewhere = worker.routes.filter(
 		({ path, method }) =>
 			path.startsWith('/v1/') &&
-			!/^\/v1\/(sessions\/:id|(responses|conversations)\/:|webhooks\/|decisions\/|mcp\/(client\.json|callback)$|a2a\/:agent\/\.)/.test(
+			!/^\/v1\/(me$|sessions\/:id|(responses|conversations)\/:|webhooks\/|decisions\/|mcp\/(client\.json|callback)$|a2a\/:agent\/\.)/.test(
 				path,
 			) &&
 			method !== 'ALL',
