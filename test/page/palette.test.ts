@@ -77,3 +77,23 @@ test('says when nothing was found', async () => {
 	await sees('#palette', 'Nothing was found.');
 	expect(await findBarriers()).toEqual([]);
 });
+
+test('changes the theme, and no longer offers the chosen one', async () => {
+	const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
+	for (const chosen of ['dark', 'light']) {
+		await openPalette();
+		await page.keyboard.type(`theme: ${chosen}`);
+		await expect.poll(marked).toBe(`Theme: ${chosen}`);
+		await page.keyboard.press('Enter');
+		await page.locator('#palette').waitFor({ state: 'hidden' });
+		expect(await theme()).toBe(chosen);
+		await openPalette();
+		expect(await readTexts('#palette .title')).not.toContain(`Theme: ${chosen}`);
+		await page.keyboard.press('Escape');
+	}
+	await openPalette();
+	await page.keyboard.type('theme: system');
+	await expect.poll(marked).toBe('Theme: system');
+	await page.keyboard.press('Enter');
+	expect(await theme()).toBeUndefined();
+});

@@ -12,7 +12,7 @@ export function listActions(client: Client): readonly Choice[] {
 	const press = (id: string) => () => find(id, HTMLButtonElement).click();
 	const isThere = (id: string): boolean => !find(id, HTMLButtonElement).hidden;
 	const anew: Choice = { title: 'New chat', icon: 'pen', run: () => find('#new', HTMLElement).click() };
-	if (session === undefined) return [anew];
+	if (session === undefined) return [anew, ...listThemes()];
 	return [
 		anew,
 		...(isThere('#trace-open')
@@ -22,7 +22,18 @@ export function listActions(client: Client): readonly Choice[] {
 			? [{ title: 'Save this session as a test', icon: 'test', run: press('#save-test') } as const]
 			: []),
 		{ title: 'Export this session', icon: 'download', run: () => void exportSession(client, session) },
+		...listThemes(),
 	];
+}
+
+/** Lists the themes that are not chosen. */
+function listThemes(): readonly Choice[] {
+	const fields = document.querySelectorAll<HTMLInputElement>('.themes input:not(:checked)');
+	return [...fields].map((field) => ({
+		title: `Theme: ${field.value}`,
+		icon: 'theme',
+		run: () => field.click(),
+	}));
 }
 
 async function exportSession(client: Client, id: string): Promise<void> {

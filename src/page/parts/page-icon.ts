@@ -16,6 +16,7 @@ import messagesSquare from 'lucide/dist/esm/icons/messages-square.mjs';
 import plug from 'lucide/dist/esm/icons/plug.mjs';
 import search from 'lucide/dist/esm/icons/search.mjs';
 import squarePen from 'lucide/dist/esm/icons/square-pen.mjs';
+import sunMoon from 'lucide/dist/esm/icons/sun-moon.mjs';
 import thumbsUp from 'lucide/dist/esm/icons/thumbs-up.mjs';
 import users from 'lucide/dist/esm/icons/users.mjs';
 import wrench from 'lucide/dist/esm/icons/wrench.mjs';
@@ -38,6 +39,7 @@ const icons = {
 	send: cornerDownLeft,
 	team: users,
 	test: flaskConical,
+	theme: sunMoon,
 	thumbsUp,
 	tool: wrench,
 	trace: chartGantt,
