@@ -266,7 +266,7 @@ describe('npm run chat', () => {
 
 	test.for([
 		[{ usd: 0.05 }, 0, '$0.00 of $0.05 · 1,156 tokens'],
-		[{ usd: 2 }, 0.0042, '$0.00420 of $2 · 1,156 tokens'],
+		[{ usd: 2 }, 0.0042, '$0.0042 of $2 · 1,156 tokens'],
 		[{ usd: 2, tokens: 50_000 }, 0.5, '$0.50 of $2 · 1,156 tokens of 50,000'],
 		[{ tokens: 50_000 }, 0, '1,156 tokens of 50,000'],
 		[{}, 0.5, '1,156 tokens without a cap ($0.50)'],
