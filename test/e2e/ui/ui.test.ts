@@ -155,7 +155,7 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 	test('shows the message of a refused request as the error of the chat', async () => {
 		const chat = open({ api: `${stage.url}/v1/ui/nobody` });
 		await chat.sendMessage({ text: 'Hi' });
-		expect(chat.error?.message).toBe('agent: there is no agent named "nobody". Known: desk, chief, poor.');
+		expect(chat.error?.message).toBe('agent: there is no agent named "nobody". Known: desk, chief, poor, patient.');
 	});
 
 	test('continues a chat after a tool halts the run', async () => {
