@@ -75,9 +75,9 @@ test('Wrangler builds a project without unused schema libraries', () => {
 /** The largest allowed sizes of deployed Workers, in bytes after gzip. */
 const weights = {
 	/** A new project without MCP. */
-	worker: 382_000,
+	worker: 383_000,
 	/** A new project. A third of these bytes is MCP, which is loaded at its first use. */
-	project: 557_000,
+	project: 558_000,
 	/** The loop with tools, without a provider. */
 	chat: 54_900,
 } as const;

@@ -258,7 +258,8 @@ describe('a chat', () => {
 	test('sends an early message once the page is ready, unless the person keeps typing', async () => {
 		for (const more of ['', ' And 1 + 1?']) {
 			const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>();
-			await page.route('**/v1/agents', (route) => mayGoOn.then(() => route.continue()), { times: 1 });
+			const hold = (route: Route) => mayGoOn.then(() => route.continue());
+			await page.route('**/v1/agents', hold);
 			// A new address reloads the page.
 			await page.goto(`${proxy.url}/?${more.length}`, { waitUntil: 'commit' });
 			await page.locator('#send:disabled').waitFor();
@@ -274,6 +275,7 @@ describe('a chat', () => {
 			}
 			await sees('.prose', more === '' ? '17 + 25 is 42.' : '2');
 			await runEnds();
+			await page.unroute('**/v1/agents', hold);
 		}
 	});
 
