@@ -66,6 +66,7 @@ export function createComposer({ root, life, dropArea, extras, onSend, onStop, o
 		focus: () => text.focus(),
 		open(id: string | undefined): void {
 			draft?.open(id);
+			sending.use(id);
 			offer();
 		},
 		moveDraft: (id: string | undefined) => draft?.moveTo(id),
@@ -159,6 +160,7 @@ interface Controls {
  */
 function listenForSending({ form, text, send, root, mayTake }: Controls, onSend: Options['onSend']) {
 	let isPending = false;
+	let session: string | undefined;
 	const request = (steers: boolean): void => {
 		isPending = send.disabled || !mayTake();
 		if (!isPending) onSend(text.value, steers);
@@ -189,8 +191,12 @@ function listenForSending({ form, text, send, root, mayTake }: Controls, onSend:
 		},
 		setReady(value: boolean): void {
 			send.disabled = !value;
-			if (value) flush();
-			else forget();
+			flush();
+		},
+		/** From now on, messages are for this session. A message that waits for another session is not sent. */
+		use(id: string | undefined): void {
+			if (id !== session) forget();
+			session = id;
 		},
 	};
 }
