@@ -266,6 +266,8 @@ test('while the window is visible, first polls the session for changes, and late
 	const session = new RegExp(`/v1/sessions/${id}$`);
 	const readStatus = async () => (await (await fetch(`${stage.url}/v1/sessions/${id}`)).json()).run.status;
 	await expect.poll(readStatus).toBe('completed');
+	// While the window follows the run, it does not read the session.
+	await there.locator('#send').waitFor();
 	// A read that began before the end of the run may show the run again, which takes time.
 	const settled = there.waitForResponse(session);
 	await comeBack(there);
