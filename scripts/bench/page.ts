@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { CDPSession, Page } from 'playwright-core';
 import * as v from 'valibot';
+import { rights } from '../../src/cloudflare/auth/rights.ts';
 import { startBrowser } from '../../test/page/browser.ts';
 import { startSite } from '../../test/page/site.ts';
 import { buildPage } from '../page.ts';
@@ -60,6 +61,8 @@ const agent = {
 	skills: [],
 	examples: [],
 };
+/** Everything is allowed, as on a laptop. */
+const me = { kind: 'local', name: 'local', role: 'admin', owner: 'local', rights: Object.keys(rights) };
 const usage = { inputTokens: 3, outputTokens: 2 };
 
 function* listEvents(kind: string): Generator<object> {
@@ -109,11 +112,14 @@ function answer(path: string, query: URLSearchParams, response: ServerResponse):
 }
 
 function toBody(path: string, id: string, rest: string, query: URLSearchParams): object {
+	if (path === '/v1/me') return me;
 	if (path === '/v1/agents') return { agents: [agent] };
 	if (path === '/v1/approvals') return { approvals: [] };
 	if (id === '') return { sessions: [] };
 	if (rest === 'messages') return toPage(findHistory(id), query);
-	return { ...session, id, lists: [], files: [] };
+	// Only the events of a run that goes on are followed.
+	const run = id in answers ? { run: { id: 'newest', status: 'running' }, status: 'running' } : {};
+	return { ...session, ...run, id, lists: [], files: [] };
 }
 
 function findHistory(id: string): readonly object[] {
