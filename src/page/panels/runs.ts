@@ -37,7 +37,7 @@ export const runs: Panel = {
 		const table = createTable('all-runs', ['Run', 'Agent', 'Model', 'Status', 'Cost', 'Took', 'Began'], []);
 		const [rows = element('tbody')] = table.tBodies;
 		const nothing = element('p', 'nothing', 'No run fits. Clear a filter, or start a chat.');
-		const modelOf = ({ session, run }: Row): string =>
+		const findModel = ({ session, run }: Row): string =>
 			run.model ?? agents.find(({ name }) => name === session.agent)?.model ?? '';
 		const pages = createPages(
 			place,
@@ -46,7 +46,7 @@ export const runs: Panel = {
 				let next = cursor;
 				for (let request = 0; request < mostRequests; request += 1) {
 					const page = await readSessions(place, filters.query(), next);
-					found.push(...page.rows.filter((row) => filters.fits(row, modelOf(row))));
+					found.push(...page.rows.filter((row) => filters.fits(row, findModel(row))));
 					next = page.cursor;
 					if (next === undefined || found.length >= enough) break;
 				}
@@ -54,8 +54,8 @@ export const runs: Panel = {
 			},
 			({ found }, isFirst) => {
 				if (isFirst) rows.replaceChildren();
-				rows.append(...found.map((row) => createRow(row, modelOf(row))));
-				filters.addModels(found.map(modelOf));
+				rows.append(...found.map((row) => createRow(row, findModel(row))));
+				filters.addModels(found.map(findModel));
 			},
 		);
 		await pages.load();
