@@ -185,7 +185,7 @@ describe('the keys of the page', () => {
 });
 
 describe('the calls of a turn', () => {
-	test('stand in one line, which says how they went and opens to show a line for each', async () => {
+	test('stand in one line with their outcome; a click shows a line for each call', async () => {
 		stage.play(
 			[text('Let me look.'), call('a1', 'add', { x: 2, y: 3 }), call('a2', 'add', { x: 4, y: 5 }), call('f1', 'fail')],
 			[call('a3', 'add', { x: 1, y: 1 })],

@@ -104,7 +104,7 @@ describe('npm start', () => {
 		await sees('.prose', 'Order A-1042 came broken');
 	});
 
-	test('takes the key of a provider on the page, says when it is wrong, and then answers with a model of it', async () => {
+	test('takes the key of a provider, says why a wrong key fails, and then answers with a model of the provider', async () => {
 		await page.goto(runlet.url);
 		await page.locator('.connect').getByRole('button', { name: 'Connect a model' }).click();
 		await shoot('connect-form');

@@ -53,7 +53,7 @@ test('shows one tab at a time, by mouse and by keyboard, and gives the focus bac
 	await page.locator('#pane-bar').waitFor({ state: 'hidden' });
 });
 
-test('keeps the open tab over a reload, and its width', async () => {
+test('keeps the open tab and the width of the pane over a reload', async () => {
 	await openWith({ 'list.md': '# List' });
 	const width = () => page.locator('#pane').evaluate((pane) => Math.round(pane.getBoundingClientRect().width));
 	const before = await width();

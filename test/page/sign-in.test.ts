@@ -94,7 +94,7 @@ async function openWho(): Promise<void> {
 }
 
 describe('without a key', () => {
-	test('the page shows nothing but the form, which says what is wrong with a key and keeps the key', async () => {
+	test('the page shows only the form; the form says what is wrong with a key, and keeps the key', async () => {
 		await form().waitFor();
 		expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('key');
 		expect(await findBarriers()).toEqual([]);
