@@ -215,9 +215,9 @@ async function findWait(
 	tool: Tool,
 	{ input }: ToolCall,
 	isAllowed: boolean,
-	{ context: given, timeoutMs, checkFlow }: Pick<CallsRequest, 'context' | 'timeoutMs' | 'checkFlow'>,
+	{ context: given, timeoutMs: usualMs, checkFlow }: Pick<CallsRequest, 'context' | 'timeoutMs' | 'checkFlow'>,
 ): Promise<Wait | undefined> {
-	const { needsApproval = false } = tool;
+	const { needsApproval = false, timeoutMs = usualMs } = tool;
 	const context: InvokeContext = { ...given, timeoutMs };
 	const byHand = tool.manual === true || tool.fn === undefined;
 	const isChecked = tool.writes !== undefined && checkFlow !== undefined;

@@ -41,7 +41,7 @@ test.each([
 	});
 });
 
-test('a preview that takes too long is left out', async () => {
+test('a preview that takes longer than a call of the tool may take is left out', { timeout: 10_000 }, async () => {
 	const preview = () => new Promise<string>(() => {});
 	expect(await ask({ preview, timeoutMs: 5 } as Partial<tool.ToolRecord>)).not.toHaveProperty('preview');
 });
