@@ -108,27 +108,30 @@ test('opens a history of long answers at its end, and draws each answer complete
 	await expect.poll(distance).toBeLessThan(4);
 });
 
-test('keeps the scroll position at the end when a block shrinks', async () => {
+test.each([
+	['after the browser has reported the scroll position', true],
+	['before the browser reports the scroll position', false],
+])('keeps the scroll position at the end when a block shrinks %s', async (_, isReported) => {
 	await page.goto(`${site.url}/#/sessions/${await makeHistory(3, -1, (at) => `The end of ${at}.`)}`);
 	await sees('.prose', 'The end of 2.');
 	await expect.poll(() => page.locator('#transcript').getAttribute('aria-busy')).toBe(null);
-	/** Sets the heights of a block above all messages, and of two blocks below. The reader sees the first of these two. */
-	const setHeights = (...heights: readonly number[]) =>
-		page.locator('#transcript').evaluate((root, given) => {
-			const blocks = given.map(
-				(_, n) => document.querySelector<HTMLElement>(`#block-${n}`) ?? document.createElement('div'),
-			);
-			for (const [n, block] of blocks.entries()) {
-				if (block.id === '') root.insertAdjacentElement(n === 0 ? 'afterbegin' : 'beforeend', block);
-				block.id = `block-${n}`;
-				block.style.height = `${given[n]}px`;
-			}
-		}, heights);
-	const scroller = page.locator('#scroller');
-	await setHeights(5_000, 1_000, 0);
-	await scroller.evaluate((node) => node.scrollTo({ top: node.scrollHeight }));
-	await expect.poll(distance).toBeLessThan(4);
-	await setHeights(1_000, 1_000, 1_500);
+	await page.locator('#transcript').evaluate(async (root, waits) => {
+		const scroller = document.querySelector('#scroller');
+		if (scroller === null) throw new Error('Nothing is shown.');
+		const [above, seen, below] = [5_000, 1_000, 0].map((height) => {
+			const block = document.createElement('div');
+			block.style.height = `${height}px`;
+			return block;
+		});
+		if (above === undefined || seen === undefined || below === undefined) throw new Error('There are three blocks.');
+		root.prepend(above);
+		root.append(seen, below);
+		const reported = new Promise((resolve) => scroller.addEventListener('scroll', resolve, { once: true }));
+		scroller.scrollTo({ top: scroller.scrollHeight });
+		if (waits) await reported;
+		above.style.height = '1000px';
+		below.style.height = '1500px';
+	}, isReported);
 	await expect.poll(distance).toBeLessThan(4);
 });
 

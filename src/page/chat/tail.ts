@@ -33,7 +33,7 @@ export function createTail(place: Root, life: AbortSignal) {
 			[lastTop, lastHeight] = [scrollTop, scrollHeight];
 			if (scrollHeight - scrollTop - clientHeight < 4) setAtEnd(true);
 			else if (isUp && !isMoved) setAtEnd(false);
-			else if (isUp && isAtEnd) toEnd();
+			else if (isMoved && isAtEnd) toEnd();
 		},
 		{ passive: true },
 	);
