@@ -96,6 +96,8 @@ async function complain(url: string): Promise<{ readonly request: string; readon
 	await page.getByLabel('What is wrong?').fill('It arrived today.');
 	await page.getByRole('button', { name: 'Send note' }).click();
 	await sees('blockquote.note', 'It arrived today.');
+	// The list of the owner hears of the note after the session has stored it.
+	await expect.poll(() => fetch(`${url}/v1/feedback`).then((answer) => answer.text())).toContain('It arrived today.');
 	await page.locator('#places').getByText('Feedback').click();
 	const card = page.locator('.card', { hasText: 'It arrived today.' });
 	const coming = page.waitForEvent('download');
