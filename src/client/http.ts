@@ -95,6 +95,13 @@ export function createHttp({
 		return retry(async () => readJson<T>(await open(path, options), options.signal), options.signal);
 	}
 
+	/** Sends a value, and returns the JSON of the answer. Does not repeat the request, and waits as long as it takes. */
+	async function once<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+		const headers = { 'content-type': 'application/json' };
+		const content = JSON.stringify(body);
+		return readJson<T>(await open(path, { method: 'POST', content, headers, signal }), signal);
+	}
+
 	/** Calls `work`, and repeats it while it fails for a temporary reason. */
 	async function retry<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
 		for (let failures = 0; ; ) {
@@ -133,7 +140,7 @@ export function createHttp({
 		return read(path, { method: 'DELETE', headers, signal }, () => undefined);
 	}
 
-	return { open, json, read, retry, remove, pause, streamRetries };
+	return { open, json, once, read, retry, remove, pause, streamRetries };
 }
 
 export function createAuthorization(apiKey: ClientOptions['apiKey']): Record<string, string> {

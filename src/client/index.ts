@@ -1,5 +1,6 @@
 /** `runlet/client`: talks to a Runlet server (docs/client.md). */
 import { hc } from 'hono/client';
+import { type AgentClient, createAgentClient } from './agents.ts';
 import type { Api } from './api.ts';
 import { createFeedbackClient, type FeedbackClient } from './feedback.ts';
 import { type ClientOptions, createAuthorization, createHttp } from './http.ts';
@@ -18,6 +19,7 @@ import {
 } from './owner.ts';
 import { createSessionClient, type SessionClient } from './sessions.ts';
 
+export type { AgentClient, CalledTool } from './agents.ts';
 export type { Api } from './api.ts';
 export { ClientError } from './error.ts';
 export type { FeedbackClient } from './feedback.ts';
@@ -29,6 +31,7 @@ export type { RunEvents } from './stream.ts';
 export type {
 	AcceptedRun,
 	Agent,
+	AgentTool,
 	AnswerBody,
 	Approval,
 	ApprovalPage,
@@ -76,6 +79,7 @@ export type {
 	Spending,
 	SpendingQuery,
 	TaskList,
+	ToolCallBody,
 	Trace,
 	TraceQuery,
 	Usage,
@@ -89,7 +93,8 @@ export type {
 
 /** A client of a server: for sessions, users, tools, MCP servers, schedules, memories and skills. `v1` has all routes, without retries. */
 export interface Client
-	extends SessionClient,
+	extends AgentClient,
+		SessionClient,
 		ToolClient,
 		McpClient,
 		ScheduleClient,
@@ -116,6 +121,7 @@ export function createClient(
 		...createSessionClient(options),
 		...createToolClient(http),
 		...createMcpClient(http),
+		...createAgentClient(http),
 		...createScheduleClient(http),
 		...createSkillClient(http),
 		...createFeedbackClient(http),

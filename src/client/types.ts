@@ -28,6 +28,7 @@ import type { publishedSkill, skillPage } from '../cloudflare/wire/skill.ts';
 import type { spending, spendingQuery } from '../cloudflare/wire/spending.ts';
 import type { decisionLinks, linkBody } from '../cloudflare/wire/token.ts';
 import type { shownTool, toolBody } from '../cloudflare/wire/tool.ts';
+import type { agentTools, toolCallBody, toolCallEnd } from '../cloudflare/wire/tool-call.ts';
 import type { trace, traceQuery } from '../cloudflare/wire/trace.ts';
 import type { erasedUser, exportedUser, userBudget, userBudgetBody } from '../cloudflare/wire/user.ts';
 
@@ -41,6 +42,12 @@ export type Key = v.InferOutput<typeof listedKey>;
 /** Who the caller is, and what the caller may do. */
 export type Me = v.InferOutput<typeof me>;
 export type Agent = v.InferOutput<typeof agent>;
+/** A tool of an agent, with the JSON Schema of its arguments. */
+export type AgentTool = v.InferOutput<typeof agentTools>['tools'][number];
+/** A call of a tool without a run, or a person's answer to it. */
+export type ToolCallBody = v.InferInput<typeof toolCallBody>;
+/** The result of a call without a run, or what the call waits for. */
+export type ToolCallEnd = v.InferOutput<typeof toolCallEnd>;
 export type Usage = v.InferOutput<typeof usage>;
 /** A call of a tool that the provider of the model ran itself. */
 export type ProviderCall = v.InferOutput<typeof providerCall>;

@@ -18,7 +18,7 @@ test('shows the model, the prompt, the tools and the schedules of an agent, and 
 	stage.play([text('Nothing is new.')]);
 	await page.goto(`${site.url}/#/agents`);
 	const desk = page.locator('.card', { has: page.locator('.title', { hasText: /^desk$/ }) });
-	await desk.locator('summary').click();
+	await desk.locator('summary').first().click();
 	await desk.locator('.tool-list code', { hasText: /^pay$/ }).waitFor();
 	await desk.locator('.mark', { hasText: 'asks first' }).first().waitFor();
 	await desk.locator('.prompt', { hasText: 'Be brief.' }).waitFor();
@@ -30,10 +30,73 @@ test('shows the model, the prompt, the tools and the schedules of an agent, and 
 	await sees('.prose', 'Nothing is new.');
 });
 
+/** Opens the form that runs a tool alone. */
+async function openTool(name: string, agent = 'desk') {
+	await page.goto(`${site.url}/#/agents`);
+	const card = page.locator('.card', { has: page.locator('.title', { hasText: new RegExp(`^${agent}$`) }) });
+	await card.locator('summary').first().click();
+	const tool = card.locator('.tool-list > li', { has: page.locator('code', { hasText: new RegExp(`^${name}$`) }) });
+	await tool.locator('summary').first().click();
+	await tool.getByRole('button', { name: `Run ${name}`, exact: true }).waitFor();
+	return tool;
+}
+
+test('runs a tool alone: a person fills its arguments, allows the call, and reads the result', async () => {
+	const pay = await openTool('pay');
+	const run = pay.getByRole('button', { name: 'Run pay', exact: true });
+	await pay.getByLabel('amount').fill('5');
+	await run.click();
+	const card = pay.locator('.open-call');
+	await card.getByText('Pay', { exact: true }).waitFor();
+	expect(await findBarriers()).toEqual([]);
+	await shoot('run-tool-alone');
+
+	// Other arguments are another call, which is asked about again.
+	await card.getByText('Change the arguments').click();
+	await card.getByLabel('amount').fill('6');
+	await card.getByRole('button', { name: 'Allow' }).click();
+	await card.locator('.named', { hasText: '6' }).waitFor();
+	await card.getByRole('button', { name: 'Allow' }).click();
+	await pay.locator('.call[data-state="done"] .call-result', { hasText: /^payment \d+: 6$/ }).waitFor();
+
+	await run.click();
+	await card.getByRole('button', { name: 'Deny' }).click();
+	await pay.locator('.call[data-state="failed"]', { hasText: 'A person did not allow this.' }).waitFor();
+});
+
+test('stops a tool that runs alone', async () => {
+	const wait = await openTool('wait', 'patient');
+	await wait.getByRole('button', { name: 'Run wait', exact: true }).click();
+	await wait.locator('.call[data-state="running"]').waitFor();
+	await wait.getByRole('button', { name: 'Stop' }).click();
+	await wait.getByText('Stopped.', { exact: true }).waitFor();
+	const count = async () => {
+		const body = JSON.stringify({ tool: 'count_aborted' });
+		const headers = { 'content-type': 'application/json' };
+		return (await fetch(`${site.url}/v1/agents/patient/calls`, { method: 'POST', body, headers })).json();
+	};
+	await expect.poll(count).toMatchObject({ output: 1 });
+});
+
+test('asks the question of a tool that runs alone', async () => {
+	const ask = await openTool('ask');
+	await ask.getByLabel('question').fill('Which one?');
+	await ask.getByRole('button', { name: 'Run ask', exact: true }).click();
+	await ask.getByLabel('Answer: Which one?').fill('The blue one');
+	await ask.getByRole('button', { name: 'Answer', exact: true }).click();
+	await ask.locator('.call[data-state="done"] .call-result', { hasText: 'The blue one' }).waitFor();
+});
+
+test('says that a person gives the result of a manual tool', async () => {
+	const locate = await openTool('locate');
+	await locate.getByRole('button', { name: 'Run locate', exact: true }).click();
+	await locate.getByText('A person gives the result of this tool. Nothing ran.').waitFor();
+});
+
 test('begins a chat with an agent', async () => {
 	await page.goto(`${site.url}/#/agents`);
 	const chief = page.locator('.card', { has: page.locator('.title', { hasText: /^chief$/ }) });
-	await chief.locator('summary').click();
+	await chief.locator('summary').first().click();
 	await chief.getByRole('link', { name: 'New chat' }).click();
 	await sees('#welcome-name', 'chief');
 });

@@ -32,6 +32,8 @@ export type OutsideEnd =
 			readonly for: WaitsFor;
 			/** The name of the waiting call. Missing if the caller cannot ask a person. */
 			readonly waiting?: string;
+			/** What the call would do, as its tool says. */
+			readonly preview?: string;
 			readonly question?: string;
 			readonly options?: Readonly<Record<string, unknown>>;
 	  }

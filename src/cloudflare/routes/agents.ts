@@ -1,20 +1,24 @@
+import type { Context } from 'hono';
 import type { Tool } from '../../core/tool/index.ts';
-import { chooseModel } from '../agent/define.ts';
+import { chooseModel, findAgent } from '../agent/define.ts';
 import { describeModel } from '../agent/readiness.ts';
 import { createResolver } from '../agent/resolver.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { readConfig } from '../config/config.ts';
 import type { agent as agentSchema } from '../wire/agent.ts';
-import { listAgents } from '../wire/endpoints/service.ts';
+import * as endpoints from '../wire/endpoints/agents.ts';
 import type { Shown } from '../wire/operation.ts';
-import { getActor } from './identity.ts';
+import { getActor, getPerson, type RouteEnv } from './identity.ts';
 import { getReader } from './reader.ts';
 import { mount } from './request.ts';
+import { toJson, toStream } from './respond.ts';
+import { toOutsideAnswer, writeCall } from './tool-call.ts';
+import { findToolSession, usualSession } from './tool-session.ts';
 
 /** `/v1/agents`: lists the agents and their models, and what a model needs to be ready. */
 export function createAgentRoutes(runtime: Runtime) {
 	return [
-		mount(listAgents, async (c) => {
+		mount(endpoints.listAgents, async (c) => {
 			const settings = readConfig(c.env);
 			const providers = runtime.providers(settings);
 			const { isOperator } = getReader(c);
@@ -41,7 +45,30 @@ export function createAgentRoutes(runtime: Runtime) {
 			});
 			return c.json({ agents: await Promise.all(described) });
 		}),
+		mount(endpoints.listAgentTools, async (c) => {
+			const { caller, agent, session } = findPlace(runtime, c, c.req.valid('query').session);
+			const tools = await session.ask((one) => one.tools(caller, agent.name, session.create), true);
+			return c.json({
+				tools: tools.map(({ name, description, inputSchema, outputSchema }) => {
+					return { name, description, inputSchema, outputSchema };
+				}),
+			});
+		}),
+		mount(endpoints.callTool, async (c) => {
+			const { tool, input, answer, session: name } = c.req.valid('json');
+			const { caller, agent, session } = findPlace(runtime, c, name);
+			const call = { agent: agent.name, tool, input, canAsk: true, ...(answer && { answer: toOutsideAnswer(answer) }) };
+			const lines = await session.ask((one) => one.callTool(caller, call, session.create));
+			return toJson(toStream(await writeCall(lines, tool, getReader(c))), { 'cache-control': 'no-store' });
+		}),
 	];
+}
+
+/** Finds the agent of the path, and the session in which the caller calls its tools. */
+function findPlace({ agents }: Runtime, c: Context<RouteEnv, '/v1/agents/:agent'>, name: string = usualSession) {
+	const agent = findAgent(agents, c.req.param('agent'));
+	const caller = getPerson(c);
+	return { agent, caller, session: findToolSession(c, { caller, agent, name }) };
 }
 
 function describeTool({ name, description, manual, needsApproval = false, inputSchema, outputSchema }: Tool) {

@@ -1,12 +1,14 @@
 /** The agents of the server: their prompts, models, tools, skills, costs and schedules. */
 
-import type { Agent, Client, Schedule } from '../../client/index.ts';
+import type { Agent, AgentTool, Client, Schedule } from '../../client/index.ts';
 import { describeMoney } from '../../client/words.ts';
 import { chooseAgent } from '../parts/choose-agent.ts';
 import { element, link } from '../parts/element.ts';
+import { createFailure } from '../parts/failure.ts';
 import { createPageIcon } from '../parts/page-icon.ts';
 import type { Panel, Place } from '../parts/panel.ts';
 import { createScheduleFacts } from '../parts/schedule.ts';
+import { createToolRun, type RunPlace } from './run-tool.ts';
 import { createRunNow } from './schedules.ts';
 
 /** The number of days whose cost is shown. */
@@ -76,10 +78,7 @@ function createEntry(agent: Agent, { schedules, costs }: About, place: Place): H
 		summary,
 		facts,
 		createPart('Prompt', system === undefined ? [] : [element('pre', 'input prompt', system)]),
-		createPart(
-			`Tools (${tools.length})`,
-			tools.length === 0 ? [] : [element('ul', 'tool-list', ...tools.map(createTool))],
-		),
+		createPart(`Tools (${tools.length})`, tools.length === 0 ? [] : [createTools(agent, place)]),
 		createPart(
 			'Schedules',
 			own.map((schedule) => createSchedule(schedule, place)),
@@ -117,10 +116,48 @@ function createPart(title: string, nodes: readonly Node[]): HTMLElement | undefi
 	return element('section', 'agent-part', element('h3', '', title), ...nodes);
 }
 
-function createTool({ name, description = '', needsApproval }: Agent['tools'][number]): HTMLElement {
+function createTools({ name: agent, tools }: Agent, { client, signal }: Place): HTMLElement {
+	const findTool = async (name: string) => {
+		const known = await client.listAgentTools(agent, { signal });
+		return known.find((tool) => tool.name === name);
+	};
+	return element('ul', 'tool-list', ...tools.map((tool) => createTool(tool, { client, signal, agent, findTool })));
+}
+
+interface ToolPlace extends RunPlace {
+	/** Returns undefined for a tool that nobody can call alone. */
+	findTool(name: string): Promise<AgentTool | undefined>;
+}
+
+function createTool({ name, description = '', needsApproval }: Agent['tools'][number], place: ToolPlace): HTMLElement {
 	const asks = needsApproval === undefined ? undefined : needsApproval === 'always' ? 'asks first' : 'may ask first';
 	const mark = asks === undefined ? undefined : element('small', 'mark', asks);
-	return element('li', '', element('p', '', element('code', '', name), ' ', mark), element('p', 'about', description));
+	const body = element('div');
+	const summary = element(
+		'summary',
+		'',
+		element('span', '', element('code', '', name), ' ', mark),
+		element('span', 'run-way', 'Run it alone'),
+		element('span', 'about', description),
+	);
+	const root = element('details', 'tool', summary, body);
+	// Makes the form when a person opens it.
+	async function show(): Promise<void> {
+		try {
+			const tool = await place.findTool(name);
+			body.replaceChildren(
+				tool === undefined
+					? element('p', 'notice', 'It starts another agent, so it runs in a session only.')
+					: createToolRun(tool, place),
+			);
+		} catch (error) {
+			if (!place.signal.aborted) body.replaceChildren(createFailure(error, () => void show()));
+		}
+	}
+	root.addEventListener('toggle', () => {
+		if (root.open && body.childElementCount === 0) void show();
+	});
+	return element('li', '', root);
 }
 
 /** A schedule whose code writes the message can be started by its time only. */

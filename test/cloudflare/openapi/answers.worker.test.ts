@@ -470,8 +470,21 @@ test('the document describes skills, agents, tools, memories and MCP servers', a
 	await askOfSchedules();
 	await askOfKeys();
 	await askOfUsers();
+	await askOfCalls();
 	for (const name of ['listAgents', 'getHealth', 'getUsage', 'getMe'] as const) await ask(name);
 });
+
+async function askOfCalls(): Promise<void> {
+	const agent = { path: 'scripted' };
+	await ask('listAgentTools', agent);
+	const callTool = (json: object) => ask('callTool', { ...agent, json });
+	await callTool({ tool: 'noisy', input: { times: 2 } });
+	await callTool({ tool: 'draw', input: { caption: 'a dot' } });
+	await callTool({ tool: 'ask', input: { question: 'Which?' } });
+	const pay = { tool: 'pay', input: { amount: 5 } };
+	const { waiting } = await callTool(pay);
+	await callTool({ ...pay, answer: { waiting, approve: true } });
+}
 
 async function askOfUsers(): Promise<void> {
 	const path = { path: 'ada' };

@@ -383,6 +383,8 @@ test('the token of a customer’s page cannot decide, and opens only its own ses
 		['GET', '/v1/sessions'],
 		['POST', '/v1/sessions', { agent: 'till' }],
 		['GET', '/v1/agents'],
+		['GET', '/v1/agents/till/tools'],
+		['POST', '/v1/agents/till/calls', { tool: 'pay', input: {} }],
 		['GET', '/v1/approvals'],
 		['GET', '/v1/feedback'],
 		['GET', '/v1/users/ada'],

@@ -213,13 +213,23 @@ const chief = defineAgent({
 	tools: [agentTool(desk)],
 });
 
-/** An agent that repeats a failed request. */
+let aborted = 0;
+/** An agent that repeats a failed request, and has a tool that works until it is stopped. */
 const patient = defineAgent({
 	name: 'patient',
 	description: 'Tries again.',
 	model: 'staged',
 	maxRetries: 2,
-	tools: [],
+	tools: [
+		tool.define({
+			name: 'wait',
+			description: 'Works until it is stopped.',
+			inputSchema: v.object({}),
+			passInput: true,
+			fn: (_, { signal }) => new Promise((end) => signal.addEventListener('abort', () => end(++aborted))),
+		}),
+		fn({ name: 'count_aborted', params: [] }, () => aborted),
+	],
 });
 
 /** An agent whose budget is used up before its first turn. */

@@ -9,11 +9,12 @@ import { findAskedCall } from '../../agent/child-decision.ts';
 import { readLines } from '../../objects/outside-call.ts';
 import type { Bytes, RpcResult } from '../../objects/reach.ts';
 import type { Handling, RunOutcome, SessionApi, SessionState } from '../../objects/session-api.ts';
+import type { ToolSession } from '../../routes/tool-session.ts';
 import { askClient, type ClientQuestion, canElicit, readAnswer, toAnswerKind } from './elicit.ts';
 import { createInvalid } from './failure.ts';
 import { createTell, type Tell, textResult } from './result.ts';
 import type { RunShown, RunTool } from './run-tools.ts';
-import type { ServedAgent, ServedSession } from './served.ts';
+import type { ServedAgent } from './served.ts';
 
 type Answer = CallToolResult | InputRequiredResult;
 
@@ -43,19 +44,19 @@ export async function callRunTool(
 }
 
 /** Opens the session that the request or the address names, or a new one. Throws `not_found` for a foreign session. */
-async function openSession(served: ServedAgent, name: string | undefined): Promise<ServedSession> {
+async function openSession(served: ServedAgent, name: string | undefined): Promise<ToolSession> {
 	const session = served.findSession(name ?? served.sessionName);
 	if (session.create === undefined) await readState(served, session);
 	return session;
 }
 
-async function readState({ agent, caller }: ServedAgent, session: ServedSession): Promise<SessionState> {
+async function readState({ agent, caller }: ServedAgent, session: ToolSession): Promise<SessionState> {
 	const state = await session.ask((one) => one.state(caller), true);
 	if (state.agent !== agent.name) throw new RunletError('not_found', 'There is no such session.');
 	return state;
 }
 
-async function start({ caller, origin }: ServedAgent, session: ServedSession, text: string): Promise<Answer> {
+async function start({ caller, origin }: ServedAgent, session: ToolSession, text: string): Promise<Answer> {
 	const input = { text, transport: 'mcp', create: session.create };
 	const outcome = await session.ask((one) => one.send(caller, input, { delivery: 'accepted', origin }), false);
 	if (outcome.kind !== 'accepted') throw new Error(`A session answered a message by ${outcome.kind}.`);
@@ -114,7 +115,7 @@ async function goOn(served: ServedAgent, state: string, tool: string, ctx: Serve
 /** Follows a run to its end and reports its progress. The run continues without the client. */
 async function followRun(
 	served: ServedAgent,
-	session: ServedSession,
+	session: ToolSession,
 	begin: (one: SessionApi) => Promise<RpcResult<RunOutcome>>,
 	{ tool, ctx }: { readonly tool: string; readonly ctx: ServerContext },
 ): Promise<Answer> {
@@ -160,7 +161,7 @@ function toEnd(event: RunEvent): (Partial<Followed> & Pick<Followed, 'status'>) 
 }
 
 /** Returns the outcome of a run. If the run waits for a person and the client can ask, asks the person. */
-function toAnswer({ question, toolCalls, ...shown }: Followed, session: ServedSession, ctx: ServerContext): Answer {
+function toAnswer({ question, toolCalls, ...shown }: Followed, session: ToolSession, ctx: ServerContext): Answer {
 	const questions = listAsked(question, toolCalls);
 	const isAsking = Object.keys(questions).length > 0 && shown.runId !== undefined;
 	if (isAsking && canElicit(ctx)) return askClient(questions, `run.${session.id}.${shown.runId}`);
@@ -211,7 +212,7 @@ function showPending(
 }
 
 /** Shows the state of a session, with the answer of its newest run if that run has ended. */
-async function look(served: ServedAgent, session: ServedSession, { mcpReq }: ServerContext): Promise<RunShown> {
+async function look(served: ServedAgent, session: ToolSession, { mcpReq }: ServerContext): Promise<RunShown> {
 	const { caller } = served;
 	const { status, run, error, question, toolCalls } = await readState(served, session);
 	const about = { sessionId: session.id, runId: run?.id, status: run?.status ?? status };

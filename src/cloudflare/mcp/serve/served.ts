@@ -1,8 +1,8 @@
 import type { SkillResolver } from '../../../core/skill/index.ts';
 import type { Agent } from '../../agent/define.ts';
-import type { RpcResult } from '../../objects/reach.ts';
-import type { CreateInput, RequestOrigin, SessionApi } from '../../objects/session-api.ts';
+import type { RequestOrigin } from '../../objects/session-api.ts';
 import type { PersonCaller } from '../../routes/identity.ts';
+import type { ToolSession } from '../../routes/tool-session.ts';
 import type { Reader } from '../../wire/shown-error.ts';
 
 /** An agent that is served to a caller, whom the route has already identified. */
@@ -16,13 +16,5 @@ export interface ServedAgent {
 	/** The name of the session in the address. */
 	readonly sessionName?: string;
 	/** Returns a session of the caller by its id or its name, or a new one. */
-	findSession(name: string | undefined): ServedSession;
-}
-
-export interface ServedSession {
-	readonly id: string;
-	/** The input for a new session. Missing for an existing session. */
-	readonly create?: CreateInput;
-	/** @param isSafe whether the call is safe to repeat */
-	ask<T>(call: (one: SessionApi) => Promise<RpcResult<T>>, isSafe?: boolean): Promise<T>;
+	findSession(name: string | undefined): ToolSession;
 }

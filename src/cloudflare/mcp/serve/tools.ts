@@ -10,11 +10,12 @@ import { RunletError } from '../../../core/base/errors.ts';
 import { providerName } from '../../../core/tool/index.ts';
 import { createTooLongToShow, isTooLongToShow } from '../../agent/arguments.ts';
 import { type ListedTool, type OutsideEnd, type OutsideLine, readLines } from '../../objects/outside-call.ts';
+import { type ToolSession, usualSession } from '../../routes/tool-session.ts';
 import { type AnswerKind, askClient, canElicit, readAnswer, toAnswerKey, toAnswerKind } from './elicit.ts';
 import { createInvalid } from './failure.ts';
 import { createTell, textResult, toCallResult } from './result.ts';
 import { MissingRequiredClientCapabilityError } from './sdk.ts';
-import type { ServedAgent, ServedSession } from './served.ts';
+import type { ServedAgent } from './served.ts';
 
 type Waits = Extract<OutsideEnd, { readonly type: 'waits' }>;
 
@@ -41,9 +42,6 @@ export function createAgentTools(
 		},
 	};
 }
-
-/** The session for tools if the address names no session. */
-const usualSession = 'mcp';
 
 /** Describes a tool. Leaves out unknown facts, such as whether the tool only reads. */
 export function describeTool({
@@ -80,7 +78,7 @@ async function findTool(name: string, { agent, list }: Pick<ServedAgent, 'agent'
 /** Calls a tool, reports the notes of the call, and returns how the call ended. */
 async function begin(
 	{ agent, caller }: Pick<ServedAgent, 'agent' | 'caller'>,
-	session: ServedSession,
+	session: ToolSession,
 	{ name, arguments: input = {} }: CallToolRequestParams,
 	ctx: ServerContext,
 ): Promise<OutsideEnd> {
@@ -129,8 +127,8 @@ function toQuestion(
 	{ name, arguments: input = {} }: CallToolRequestParams,
 	{ mcpReq }: ServerContext,
 ): CallToolResult | InputRequiredResult {
-	const { for: waitsFor, waiting, question, options } = end;
-	const entry = { for: waitsFor, tool: name, input, question, options };
+	const { for: waitsFor, waiting, question, options, preview } = end;
+	const entry = { for: waitsFor, tool: name, input, question, options, preview };
 	if (waiting === undefined) {
 		const refusal = describeRefusal(end, name);
 		// Only clients of revision 2026-07-28 know this error. Other clients get a result for their model.

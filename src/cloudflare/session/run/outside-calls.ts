@@ -25,7 +25,7 @@ import { createAgentOptions, type RunnerOptions } from './prepare.ts';
 const mostAtOnce = 32;
 /** The maximum number of lines that wait for a slow reader. Further notes are left out. */
 const mostLines = 1_000;
-/** How often a silent stream gets an empty line, in milliseconds. The line shows whether the reader is still there. */
+/** How often a silent stream gets a comment, in milliseconds. The comment shows whether the reader is still there. */
 const beatMs = 1_000;
 /** How many characters of the conversation a tool can read. */
 const historyCharacters = 1_000_000;
@@ -145,8 +145,8 @@ export class OutsideCalls {
 		if (answered !== undefined) return answered;
 		const calls = await prepareSingleCalls(this.#createOptions(store.session(), by), this.#readHistory(), signal);
 		const tool = calls.find(name);
-		const missing = `name: there is no tool named ${name.slice(0, 200)}.`;
-		if (tool === undefined) throw new RunletError('invalid_request', missing, { field: 'name' });
+		const missing = `tool: there is no tool named ${name.slice(0, 200)}.`;
+		if (tool === undefined) throw new RunletError('invalid_request', missing, { field: 'tool' });
 		const call = { id: waited?.callId ?? `call_${crypto.randomUUID()}`, name, input };
 		const work = (): Promise<CallsOutcome> =>
 			calls.run({
@@ -171,16 +171,17 @@ export class OutsideCalls {
 
 	#toEnd(
 		{ results: [result], manual: [waiting], question, answerTo }: CallsOutcome,
-		about: Pick<WaitingCallRecord, 'hash' | 'callId'> & Pick<OutsideCall, 'canAsk'>,
+		{ hash, callId, canAsk }: Pick<WaitingCallRecord, 'hash' | 'callId'> & Pick<OutsideCall, 'canAsk'>,
 	): OutsideEnd {
 		if (result !== undefined) {
 			const { output, isError, parts } = result;
 			return { type: 'result', output, isError, parts };
 		}
 		const waitsFor = waiting === undefined ? 'answer' : (waiting.kind ?? 'result');
-		const asked = { type: 'waits', for: waitsFor, question: question?.question, options: question?.options } as const;
-		if (!about.canAsk) return asked;
-		const { hash, callId } = about;
+		const { preview } = waiting ?? {};
+		const { question: text, options } = question ?? {};
+		const asked = { type: 'waits', for: waitsFor, preview, question: text, options } as const;
+		if (!canAsk) return asked;
 		const id = toHex(crypto.getRandomValues(new Uint8Array(16)));
 		const resume = answerTo && JSON.stringify(answerTo.resume);
 		this.#options.store.calls.outside.add({ id, callId, for: waitsFor, hash, resume }, Date.now());
@@ -279,7 +280,7 @@ function createLines() {
 						clearTimeout(timer);
 					}
 					if (waiting.length === 0 && isDone) return close(controller);
-					if (waiting.length === 0) return controller.enqueue(encoder.encode('\n'));
+					if (waiting.length === 0) return controller.enqueue(encoder.encode(':\n'));
 					const text = waiting.splice(0).map((line) => `${JSON.stringify(line)}\n`);
 					controller.enqueue(encoder.encode(text.join('')));
 				},

@@ -11,5 +11,3 @@ export const getDocument = createEndpoint('get', '/openapi.json', { access: 'any
 export const getDocs = createEndpoint('get', '/docs', { access: 'anybody', ignoresQuery: true });
 
 export const getMe = createEndpoint('get', '/v1/me', { access: 'caller' });
-
-export const listAgents = createEndpoint('get', '/v1/agents', { access: 'seeAgents' });

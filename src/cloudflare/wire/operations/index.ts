@@ -1,4 +1,5 @@
 /** The operations of the typed client. */
+export * from './agents.ts';
 export * from './agui.ts';
 export * from './files.ts';
 export * from './keys.ts';

@@ -1,13 +1,11 @@
 import * as v from 'valibot';
 import { listRights } from '../../auth/rights.ts';
-import { agentList } from '../agent.ts';
 import * as endpoints from '../endpoints/service.ts';
 import { me } from '../me.ts';
 import { createOperations } from '../operation.ts';
 import * as example from './shared.ts';
 
 const operation = createOperations('Service');
-const agentOperation = createOperations('Agents');
 
 export const getHealth = operation(endpoints.getHealth, {
 	summary: 'Check that the Worker runs',
@@ -64,47 +62,4 @@ export const getMe = operation(endpoints.getMe, {
 		},
 	},
 	errors: [404],
-});
-
-export const listAgents = agentOperation(endpoints.listAgents, {
-	summary: 'List the agents',
-	description: 'With their models and whether those are ready, their tools and their skills.',
-	answers: {
-		200: {
-			says: 'All agents.',
-			json: agentList,
-			examples: {
-				agents: {
-					agents: [
-						{
-							name: 'assistant',
-							description: 'Answers questions.',
-							examples: ['What is 17 + 25?'],
-							model: 'claude-sonnet-4-6',
-							ready: false,
-							models: [
-								{
-									name: 'claude-sonnet-4-6',
-									provider: 'Anthropic',
-									ready: false,
-									contextWindow: 1_000_000,
-									needs: 'ANTHROPIC_API_KEY',
-								},
-							],
-							tools: [
-								{ name: 'add', description: 'Add two numbers.' },
-								{
-									name: 'pay',
-									description: 'Pay an amount in euros.',
-									needsApproval: 'always',
-									inputSchema: { type: 'object', properties: { amount: { type: 'number' } } },
-								},
-							],
-							skills: [],
-						},
-					],
-				},
-			},
-		},
-	},
 });
