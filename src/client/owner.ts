@@ -18,6 +18,7 @@ import type {
 	UserCaps,
 	UserTool,
 	UserToolBody,
+	Wake,
 } from './types.ts';
 
 export type ScheduleClient = ReturnType<typeof createScheduleClient>;
@@ -40,6 +41,11 @@ export function createScheduleClient(http: Http) {
 		/** Adds a schedule to a session, or replaces the schedule with the same name. */
 		putSchedule(body: ScheduleBody, { signal }: SignalOption = {}): Promise<Schedule> {
 			return http.json('/v1/schedules', { method: 'POST', body, signal });
+		},
+
+		/** Runs a schedule now, as if its time had come. Two requests are two runs, so a failed request is not repeated. */
+		runSchedule(id: string, { signal }: SignalOption = {}): Promise<Wake> {
+			return http.once(`/v1/schedules/${encodeURIComponent(id)}/run`, {}, signal);
 		},
 
 		/** Cancels a schedule of a session. */

@@ -13,7 +13,7 @@ import type { memoryPage, shownMemory } from '../cloudflare/wire/memory.ts';
 import type { answerBody, messageBody, shownMessage, waitingMessages } from '../cloudflare/wire/message.ts';
 import type { foundRequest } from '../cloudflare/wire/request.ts';
 import type { acceptedRun, usage } from '../cloudflare/wire/run.ts';
-import type { schedule, scheduleBody, schedulePage } from '../cloudflare/wire/schedule.ts';
+import type { schedule, scheduleBody, schedulePage, wake } from '../cloudflare/wire/schedule.ts';
 import type {
 	changeBody,
 	newSession,
@@ -133,6 +133,8 @@ export type UserToolBody = v.InferInput<typeof toolBody>;
 /** A schedule of a session or an agent, and the result of its last run. */
 export type Schedule = v.InferOutput<typeof schedule>;
 export type SchedulePage = v.InferOutput<typeof schedulePage>;
+/** What became of a schedule's time. */
+export type Wake = v.InferOutput<typeof wake>;
 export type ScheduleBody = v.InferInput<typeof scheduleBody>;
 
 /** A memory of a person: a short text at a path, and its last author. */

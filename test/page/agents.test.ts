@@ -1,4 +1,5 @@
 /** The panel of agents, and schedules in words. */
+import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { describeCron, describeEvery } from '../../src/page/parts/cron.ts';
 import { text } from '../e2e/ui/stage.ts';
@@ -9,7 +10,14 @@ openStage();
 
 test('shows the model, the prompt, the tools and the schedules of an agent, and runs a schedule now', async () => {
 	const nextAt = new Date(Date.now() + 3_600_000).toISOString();
-	const schedule = { id: 'a', name: 'digest', agent: 'desk', cron: '0 9 * * 1-5', text: 'What is new?', nextAt };
+	const post = async (path: string, body: object) => {
+		const headers = { 'content-type': 'application/json' };
+		const answer = await fetch(`${site.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+		return v.parse(v.object({ id: v.string() }), await answer.json());
+	};
+	const { id: session } = await post('/v1/sessions', { agent: 'desk' });
+	const { id } = await post('/v1/schedules', { session, name: 'digest', text: 'What is new?', cron: '0 9 29 2 *' });
+	const schedule = { id, name: 'digest', agent: 'desk', cron: '0 9 * * 1-5', nextAt };
 	await page.route('**/v1/schedules', (route) => route.fulfill({ json: { schedules: [schedule] } }));
 	await page.route('**/v1/agents', async (route) => {
 		const { agents } = await (await route.fetch()).json();
@@ -26,7 +34,7 @@ test('shows the model, the prompt, the tools and the schedules of an agent, and 
 	expect(await findBarriers()).toEqual([]);
 	await shoot('agents');
 	await desk.getByRole('button', { name: 'Run now digest' }).click();
-	await sees('.message', 'What is new?');
+	await page.locator('#transcript').getByText('What is new?', { exact: true }).waitFor();
 	await sees('.prose', 'Nothing is new.');
 });
 

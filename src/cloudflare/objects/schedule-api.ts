@@ -44,6 +44,15 @@ export interface ScheduleApi {
 	/** Replaces the schedules of agents. Equal schedules do not change. */
 	setAgentSchedules(schedules: readonly NewSchedule[]): Promise<RpcResult<void>>;
 	listSchedules(query?: ScheduleQuery): Promise<RpcResult<readonly StoredSchedule[]>>;
+	/**
+	 * Wakes the target of a schedule as if the time `at` had come, for `by`. The next time stays. Returns undefined if there
+	 * is no such schedule.
+	 */
+	runSchedule(
+		target: WakeTarget,
+		name: string,
+		now: { readonly at: number; readonly by: Actor },
+	): Promise<RpcResult<LastWake | undefined>>;
 	cancelSchedule(target: WakeTarget, name: string): Promise<RpcResult<boolean>>;
 }
 

@@ -40,6 +40,15 @@ export const scheduleRoutes = [
 		const stored = await askDirectory(directories, directory, (one) => one.putSchedule(schedule));
 		return c.json(showSchedule(takeValue(stored)), 201);
 	}),
+	mount(endpoints.runSchedule, async (c) => {
+		const { target, name } = parseId(c.req.param('id'));
+		const { by } = getPerson(c);
+		const now = { at: Date.now(), by };
+		const found = await askEach(c, async (one) => [takeValue(await one.runSchedule(target, name, now))]);
+		const woken = found.find((one) => one !== undefined);
+		if (woken === undefined) throw noSuchSchedule();
+		return c.json(woken);
+	}),
 	mount(endpoints.cancelSchedule, async (c) => {
 		const { target, name } = parseId(c.req.param('id'));
 		if (target.kind === 'agent')

@@ -113,6 +113,12 @@ export class ScheduleRows {
 		);
 	}
 
+	/** Stores the outcome of a wake-up between the due times. */
+	noteWake({ target, name }: StoredSchedule, last: LastWake): void {
+		const query = 'UPDATE schedule SET last = ? WHERE target = ? AND name = ?';
+		this.#storage.sql.exec(query, JSON.stringify(last), toKey(target), name);
+	}
+
 	retry({ target, name, dueAt }: DueSchedule, tryAt: number): void {
 		this.#storage.sql.exec(
 			'UPDATE schedule SET failed = failed + 1, try_at = ? WHERE target = ? AND name = ? AND due_at = ?',

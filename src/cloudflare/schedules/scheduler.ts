@@ -1,8 +1,10 @@
 import { RunletError } from '../../core/base/errors.ts';
+import type { LastWake } from '../../core/tool/index.ts';
 import type { SchedulerOptions } from '../agent/schedule-connector.ts';
 import { log, toFailureFields } from '../log.ts';
 import { type RpcResult, toRpcResult } from '../objects/reach.ts';
 import type { NewSchedule, ScheduleQuery, Scheduler, StoredSchedule, WakeTarget } from '../objects/schedule-api.ts';
+import { toSpeaker } from '../session/store/inbound.ts';
 import { type DueSchedule, ScheduleRows } from './rows.ts';
 import { assertTime, findNext } from './time.ts';
 import { createSpentFinder, type FindSpent, wake } from './wake.ts';
@@ -45,6 +47,23 @@ export class OwnerScheduler implements Scheduler {
 
 	listSchedules(query?: ScheduleQuery): Promise<RpcResult<readonly StoredSchedule[]>> {
 		return toRpcResult(async () => this.#rows.list(query));
+	}
+
+	runSchedule(
+		target: WakeTarget,
+		name: string,
+		{ at, by }: Parameters<Scheduler['runSchedule']>[2],
+	): Promise<RpcResult<LastWake | undefined>> {
+		return toRpcResult(async () => {
+			const found = this.#rows.get(target, name);
+			if (found === undefined) return undefined;
+			const due = { ...found, dueAt: at, failed: 0, askers: [...(found.askers ?? []), toSpeaker(by, found)] };
+			const woken = await wake(due, this.#options, createSpentFinder(this.#options.config()));
+			if (woken === 'gone') return undefined;
+			const last = { ...woken, at: toTime(at) };
+			this.#rows.noteWake(due, last);
+			return last;
+		});
 	}
 
 	cancelSchedule(target: WakeTarget, name: string): Promise<RpcResult<boolean>> {

@@ -15,6 +15,15 @@ const timeFields = {
 	timezone: v.optional(described(v.string(), 'The time zone of `cron`. UTC if it is missing.')),
 };
 
+/** What became of a time. */
+export const wake = v.object({
+	at: described(time, 'The time that was due.'),
+	outcome: v.picklist(['ran', 'skipped', 'failed']),
+	sessionId: v.optional(v.string()),
+	runId: v.optional(v.string()),
+	reason: v.optional(described(v.string(), 'Why no run began.')),
+});
+
 export const schedule = v.object({
 	id: described(v.string(), 'Names it in `DELETE /v1/schedules/:id`.'),
 	name: v.string(),
@@ -23,15 +32,7 @@ export const schedule = v.object({
 	...timeFields,
 	text: v.optional(described(v.string(), 'The message. Missing where the agent’s code says it.')),
 	nextAt: v.optional(described(time, 'When it wakes next. Missing once the last time is over.')),
-	last: v.optional(
-		v.object({
-			at: described(time, 'The time that was due.'),
-			outcome: v.picklist(['ran', 'skipped', 'failed']),
-			sessionId: v.optional(v.string()),
-			runId: v.optional(v.string()),
-			reason: v.optional(described(v.string(), 'Why no run began.')),
-		}),
-	),
+	last: v.optional(wake),
 });
 
 export const schedulePage = v.object({ schedules: v.array(schedule), cursor: nextCursor });

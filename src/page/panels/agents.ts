@@ -160,17 +160,15 @@ function createTool({ name, description = '', needsApproval }: Agent['tools'][nu
 	return element('li', '', root);
 }
 
-/** A schedule whose code writes the message can be started by its time only. */
 function createSchedule(schedule: Schedule, { client, signal }: Place): HTMLElement {
-	const { name, text } = schedule;
-	const entry = element(
+	const name = element('p', '', element('b', '', schedule.name));
+	return element(
 		'div',
 		'agent-schedule',
-		element('p', '', element('b', '', name)),
+		name,
 		...createScheduleFacts(schedule),
+		createRunNow(schedule, client, signal),
 	);
-	if (text !== undefined) entry.append(createRunNow(schedule, client, signal));
-	return entry;
 }
 
 function createActions({ name }: Agent): HTMLElement {

@@ -4,7 +4,7 @@ import type { Client, Schedule, ScheduleBody } from '../../client/index.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { button, configure, element, link } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
-import { createAction, createCardForm, createRemoval } from '../parts/form.ts';
+import { createAction, createCardForm, createMistake, createRemoval } from '../parts/form.ts';
 import type { Panel, Place } from '../parts/panel.ts';
 import { createScheduleFacts } from '../parts/schedule.ts';
 
@@ -37,7 +37,7 @@ export const schedules: Panel = {
 
 /** Only the schedules of sessions can be removed here. The schedules of agents are part of the code. */
 function createEntry(schedule: Schedule, titles: ReadonlyMap<string, string>, { client, signal }: Place): HTMLElement {
-	const { id, name, agent = '', session, text } = schedule;
+	const { id, name, agent = '', session } = schedule;
 	const who = session === undefined ? agent : link('', toSessionAddress(session), titles.get(session) ?? 'a session');
 	const head = element('p', 'card-head', element('span', 'title', name), element('span', 'about', 'wakes ', who));
 	const entry = element('li', 'card', head, ...createScheduleFacts(schedule));
@@ -50,27 +50,18 @@ function createEntry(schedule: Schedule, titles: ReadonlyMap<string, string>, { 
 		}
 	}
 	const removal = createRemoval(name, () => void remove(), 'Remove');
-	const actions = [
-		// The code of an agent writes the other messages when their time has come.
-		...(text === undefined ? [] : [createRunNow(schedule, client, signal)]),
-		...(session === undefined ? [] : [removal]),
-	];
-	if (actions.length > 0) head.append(element('span', 'actions', ...actions));
+	const actions = [createRunNow(schedule, client, signal), ...(session === undefined ? [] : [removal])];
+	head.append(element('span', 'actions', ...actions));
 	return entry;
 }
 
-/** Makes the button that sends the words of a schedule now. */
-export function createRunNow(schedule: Schedule, client: Client, signal: AbortSignal): HTMLElement {
-	return createAction('Run now', schedule.name, async () => {
-		location.hash = toSessionAddress(await runNow(client, schedule, signal));
+/** Makes the button that runs a schedule now, and opens its session. */
+export function createRunNow({ id, name }: Schedule, client: Client, signal: AbortSignal): HTMLElement {
+	return createAction('Run now', name, async () => {
+		const { outcome, sessionId, reason = '' } = await client.runSchedule(id, { signal });
+		if (outcome !== 'ran' || sessionId === undefined) throw createMistake(`Nothing ran: ${reason}.`);
+		location.hash = toSessionAddress(sessionId);
 	});
-}
-
-/** Sends the words of a schedule now: to its session, or to a new one of its agent. Returns the session. */
-async function runNow(client: Client, { session, agent, text = '' }: Schedule, signal: AbortSignal): Promise<string> {
-	const id = session ?? (await client.createSession({ agent: agent ?? '' }, { signal })).id;
-	await client.leaveMessage(id, text, { signal });
-	return id;
 }
 
 /** The kinds of time that a schedule can have, each with a label and an example. */

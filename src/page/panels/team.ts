@@ -35,6 +35,7 @@ function createOwner({ owner, today }: Team): HTMLElement {
 		'team-owner',
 		element('p', '', element('span', 'about', 'Owner '), element('b', '', owner)),
 		createMeter(today, 'Today, all together'),
+		element('p', 'about', 'At 50, 80 and 100 % of a budget, SPENDING_CALLBACK gets an alert, if the server has it.'),
 	);
 }
 

@@ -512,6 +512,8 @@ async function askOfSchedules(): Promise<void> {
 	const { id: session } = await ask('createSession', { json: { agent: 'woken' } });
 	const { id } = await ask('putSchedule', { json: { ...operations.putSchedule.examples.often, session } });
 	await ask('listSchedules');
+	play('Looked.');
+	await ask('runSchedule', { id: String(id) });
 	await ask('cancelSchedule', { id: String(id) });
 }
 

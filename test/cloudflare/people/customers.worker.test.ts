@@ -238,6 +238,7 @@ describe.each(Object.entries(customers))('a customer with %s', (_, who) => {
 		['PUT', '/v1/users/ada/budget', { total: { tokens: 9 } }],
 		['GET', '/v1/schedules'],
 		['POST', '/v1/schedules', { session: 'x', name: 'a', text: 'Go', every: '5m' }],
+		['POST', '/v1/schedules/agent.dawn.for-ada/run'],
 		['DELETE', '/v1/schedules/agent.dawn.for-ada'],
 		['GET', '/v1/skills'],
 		['PUT', '/v1/skills/x'],

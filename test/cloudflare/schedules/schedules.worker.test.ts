@@ -140,6 +140,28 @@ describe('a session with wake-ups', () => {
 		expect(woken).toMatchObject([{ stored: { inbound: { askers } } }, { stored: { inbound: { askers } } }]);
 	});
 
+	test('runs now for the person who asks, keeps its next time, and records what became of it', async () => {
+		const id = await createSession('woken');
+		await put(id);
+		const [before] = await list(id);
+		setClock('2030-03-04T06:10:00.000Z');
+		play('Looked.');
+		const answer = await request(`/v1/schedules/session.${id}.look/run`, {});
+		const woken = { outcome: 'ran', sessionId: id, runId: expect.stringMatching(/^run_/) };
+		expect([answer.status, await answer.json()]).toEqual([200, { at: expect.any(String), ...woken }]);
+		await waitForRuns(id, 1);
+		expect(await list(id)).toMatchObject([{ nextAt: before?.nextAt, last: woken }]);
+		const exported = await (await request(`/v1/sessions/${id}/export`)).json<{ messages: Exported[] }>();
+		const [message] = exported.messages.filter(({ transport }) => transport === 'schedule');
+		const local = { via: 'key', id: 'local' };
+		expect(message).toMatchObject({ stored: { inbound: { askers: [local, local] } } });
+		play('Looked again.');
+		await passTo('2030-03-04T06:30:00.000Z');
+		await waitForRuns(id, 2);
+		for (const unknown of [`session.${id}.none`, 'agent.woken.none', 'nothing'])
+			expect((await request(`/v1/schedules/${unknown}/run`, {})).status).toBe(404);
+	});
+
 	test('cannot be a child session, which gets no wake-up tools and no schedules', async () => {
 		const parent = await createSession('woken');
 		const id = env.SESSIONS.newUniqueId();
@@ -311,6 +333,23 @@ describe('the schedules of an agent', () => {
 			seen.push(last?.sessionId ?? '');
 		}
 		expect(new Set(seen).size).toBe(2);
+	});
+
+	test('run now with the words of their function, also if it gives no words', async () => {
+		await arm();
+		const target = { kind: 'agent', agent: 'woken' } as const;
+		const now = { at: Date.parse('2030-03-04T06:10:00.000Z'), by: { owner: 'often', via: 'key', id: 'k' } } as const;
+		const run = async () => takeValue(await findDirectory('often').runSchedule(target, 'often', now));
+		play('Well.');
+		const ran = await run();
+		expect(ran).toMatchObject({ outcome: 'ran', at: '2030-03-04T06:10:00.000Z' });
+		expect((await readInputsOf('often', ran?.sessionId ?? ''))[0]).toMatchObject({
+			content: 'It is 2030-03-04T06:10:00.000Z.',
+		});
+		// The same moment is the same run, so a lost answer may be asked for again.
+		expect(await run()).toEqual(ran);
+		writing.fn = () => undefined;
+		expect(await run()).toMatchObject({ outcome: 'skipped', reason: 'its function gave no text' });
 	});
 
 	test('are skipped if their function returns no text, and fail if their function throws', async () => {

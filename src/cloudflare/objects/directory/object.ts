@@ -3,7 +3,14 @@ import type { Held } from '../budget.ts';
 import { createMissing, type PluginName } from '../missing.ts';
 import { DurableObject } from '../platform.ts';
 import { assertInTime, type Failure, type RpcResult, toFailure } from '../reach.ts';
-import type { NewSchedule, ScheduleQuery, Scheduler, StoredSchedule, WakeTarget } from '../schedule-api.ts';
+import type {
+	NewSchedule,
+	ScheduleApi,
+	ScheduleQuery,
+	Scheduler,
+	StoredSchedule,
+	WakeTarget,
+} from '../schedule-api.ts';
 import type { Upload, UploadContent, UploadQuery, Uploads } from '../upload-api.ts';
 import {
 	askDirectory,
@@ -129,6 +136,10 @@ export class Directory extends DurableObject<Env> implements DirectoryApi {
 
 	listSchedules(query?: ScheduleQuery): Promise<RpcResult<readonly StoredSchedule[]>> {
 		return this.#schedule((scheduler) => scheduler.listSchedules(query));
+	}
+
+	runSchedule(...args: Parameters<ScheduleApi['runSchedule']>): ReturnType<ScheduleApi['runSchedule']> {
+		return this.#schedule((scheduler) => scheduler.runSchedule(...args));
 	}
 
 	cancelSchedule(target: WakeTarget, name: string): Promise<RpcResult<boolean>> {

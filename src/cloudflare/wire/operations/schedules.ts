@@ -1,6 +1,6 @@
 import * as endpoints from '../endpoints/schedules.ts';
 import { createOperations } from '../operation.ts';
-import { schedule, schedulePage } from '../schedule.ts';
+import { schedule, schedulePage, wake } from '../schedule.ts';
 import * as example from './shared.ts';
 
 const operation = createOperations('Schedules');
@@ -40,6 +40,21 @@ export const putSchedule = operation(endpoints.putSchedule, {
 	examples: { often: { session, ...checkInbox } },
 	answers: { 201: { says: 'The schedule.', json: schedule, examples: { often: shown } } },
 	errors: [404, 409],
+});
+
+export const runSchedule = operation(endpoints.runSchedule, {
+	summary: 'Run a schedule now',
+	description: 'As if its time had come. Its next time stays. Two requests are two runs.',
+	answers: {
+		200: {
+			says: 'What became of it.',
+			json: wake,
+			examples: {
+				ran: { at: '2026-11-23T09:12:00.000Z', outcome: 'ran', sessionId: session, runId: example.accepted.runId },
+			},
+		},
+	},
+	errors: [404],
 });
 
 export const cancelSchedule = operation(endpoints.cancelSchedule, {
