@@ -272,6 +272,16 @@ const states: Readonly<Record<string, () => Promise<void>>> = {
 		await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
 	},
 	agents: () => openPanel('agents'),
+	async 'tool-alone'() {
+		await openPanel('agents');
+		await page.locator('.agent > summary').first().click();
+		const pay = page.locator('.tool', { has: page.getByText('pay', { exact: true }) });
+		await pay.locator('summary').click();
+		await pay.getByLabel('amount').fill('5');
+		await pay.getByRole('button', { name: 'Run pay', exact: true }).click();
+		await pay.locator('.open-call').waitFor();
+		await pay.scrollIntoViewIfNeeded();
+	},
 	runs: () => openPanel('runs'),
 	async versions() {
 		stage.play([text('Oslo is rainy.')], [text('Bergen is rainier.')]);

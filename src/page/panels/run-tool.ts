@@ -62,6 +62,7 @@ export function createToolRun({ name, inputSchema }: AgentTool, place: RunPlace)
 			else if (!place.signal.aborted) outcome.append(createFailure(error, () => void run(input, answer)));
 		} finally {
 			setRunning(undefined);
+			outcome.scrollIntoView({ block: 'nearest' });
 		}
 	}
 
