@@ -446,6 +446,21 @@ test('formats a long paragraph to its end', async () => {
 	expect(shown).not.toContain('*');
 });
 
+test('lays out a very long text without empty lines in pieces, until it is drawn as Markdown', async () => {
+	const text = `A paragraph:\n\n${'Words that are **bold** 字 go on. '.repeat(6_000)}\n\nThe end.`;
+	const { parts, shown } = await module.evaluate(({ createMarkdown }, text) => {
+		const root = document.createElement('div');
+		const markdown = createMarkdown(root);
+		markdown.write(text);
+		markdown.end();
+		const parts = [...root.querySelectorAll('.waiting > .part')].map((part) => part.textContent);
+		return { parts, shown: root.textContent };
+	}, text);
+	expect(shown).toBe(text);
+	expect(parts.length).toBeGreaterThan(10);
+	expect(Math.max(...parts.map(({ length }) => length))).toBeLessThanOrEqual(10_100);
+});
+
 test('parses only a few characters again when a list or a table grows', () => {
 	const kinds = { list: ['', '- an item with **bold** words\n'], table: ['| a |\n|---|\n', '| a row with words |\n'] };
 	for (const [kind, [head = '', piece = '']] of Object.entries(kinds)) {

@@ -7,6 +7,8 @@ import { element } from '../parts/element.ts';
 
 const longLength = 100_000;
 const partLength = 5_000;
+/** Matches text up to the end of a word. Its layout takes a small part of a frame. */
+const piece = /[\s\S]{1,10000}\S{0,100}/gu;
 
 /**
  * Splits a long text at empty lines outside of blocks of code. Each part but the last has at least `partLength` characters.
@@ -29,13 +31,19 @@ export function splitLong(text: string): readonly string[] {
 	return [...parts, text.slice(from)];
 }
 
+/** Splits a part without empty lines, such as a long table. Each piece is laid out alone when it comes near. */
+function toPieces(part: string): readonly (string | Node)[] {
+	const pieces = part.match(piece) ?? [];
+	return pieces.length === 1 ? pieces : pieces.map((text) => element('span', 'part', text));
+}
+
 /** Makes an element for each part. `draw` is called for each at most once, when its element comes near. */
 export function createWaitingParts(
 	parts: readonly string[],
 	draw: (part: string, root: HTMLElement) => void,
 ): HTMLElement[] {
 	return parts.map((part) => {
-		const root = element('div', 'section waiting', part);
+		const root = element('div', 'section waiting', ...toPieces(part));
 		root.addEventListener('contentvisibilityautostatechange', (event) => {
 			if (!isNear(event) || !root.classList.contains('waiting')) return;
 			root.classList.remove('waiting');
