@@ -1,6 +1,6 @@
 /** Reads Markdown into tokens, for the page and the terminal. */
 
-import { Marked, type MarkedToken, type Token } from 'marked';
+import { Marked, type MarkedToken, type Token, Tokenizer } from 'marked';
 
 /** A text that is shown as it was written. */
 interface Verbatim {
@@ -43,20 +43,37 @@ function toFormula(match: RegExpExecArray | null): Formula | undefined {
 
 /** Scripts without spaces between words. There a mark can stand between any two characters: `**注意：**请`. */
 const noSpaces =
-	/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Thai}]$/u;
+	/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Thai}]/u;
+/** Arabic and Hebrew attach short words to the next word, as in `و*الكتاب*`. Elsewhere `2*3*4` is no emphasis. */
+const starBefore = /\p{N}$|(?![\p{Script=Arabic}\p{Script=Hebrew}])\p{L}$/u;
 const plainEmphasis = /^(\*\*?)(?![\s*])([^*\n]{0,498}[^*\s])\1(?!\*)/;
+
+/**
+ * Matches the start of a bare address, up to a mark of the sentence. Scripts with such marks write no space before or after
+ * them. A `）` can belong to a `（` in the address.
+ */
+const cutAddress = /^(?:https?:\/\/|www\.)[^\s<]{1,2000}?(?=[、。，！？；：」』】》”»،؛؟]|）(?<!（[^）]*）))/i;
 
 const marked = new Marked({
 	gfm: true,
 	tokenizer: {
 		// No link definitions: a block must look the same, whether the rest of the text has arrived or not.
 		def: () => undefined,
-		emStrong(source, _masked, before = '') {
+		// Marked takes any white space after the marks, such as an ideographic space.
+		heading: (source) => (/^ {0,3}#+[^\S \t\n]/.test(source) ? undefined : false),
+		emStrong(source, masked, before = '') {
 			const [raw = '', stars, text] = plainEmphasis.exec(source) ?? [];
-			if (text !== undefined && (noSpaces.test(before) || noSpaces.test(source.charAt(raw.length))))
+			const at = masked.length - source.length;
+			// `before` can be a surrogate.
+			const last = [...masked.slice(Math.max(0, at - 2), at)].at(-1) ?? '';
+			const [next = ''] = source.slice(raw.length);
+			if (text !== undefined && (noSpaces.test(last) || noSpaces.test(next)))
 				return { type: stars === '*' ? 'em' : 'strong', raw, text, tokens: this.lexer.inlineTokens(text) };
-			// `2*3*4` is no emphasis.
-			return /^\*(?!\*)/.test(source) && /[\p{L}\p{N}]$/u.test(before) ? undefined : false;
+			return /^\*(?!\*)/.test(source) && starBefore.test(before) ? undefined : false;
+		},
+		url(source) {
+			const [address] = cutAddress.exec(source) ?? [];
+			return address ? Tokenizer.prototype.url.call(this, address) : false;
 		},
 		// Marked's own rule needs seconds for a thousand tildes.
 		del(source) {

@@ -5,6 +5,7 @@ import { tests } from 'commonmark-spec';
 import { expect, onTestFinished, test } from 'vitest';
 import { startBrowser } from './browser.ts';
 import { loadModule } from './module.ts';
+import { drawAsSpecified } from './specified.ts';
 
 type Module = typeof import('../../src/page/markdown/markdown.ts');
 
@@ -46,47 +47,7 @@ test('the page draws the examples of CommonMark as it says', async () => {
 	const page = await browser.openPage();
 	await page.goto('about:blank');
 	const module = await loadModule<Module>(page, 'markdown/markdown');
-	const drawn = await module.evaluate(({ createMarkdown }, examples) => {
-		/** Writes a tree as text, without what is the page's own: classes, the heads of code and spaces at the ends of lines. */
-		function write(node: Node): string {
-			if (node instanceof Text) {
-				const text = node.parentElement?.closest('pre') ? node.data : node.data.replace(/ *\n */g, '\n');
-				return text.replace(/[&<>]/g, (mark) => `&#${mark.charCodeAt(0)};`);
-			}
-			if (!(node instanceof Element) || node.matches('button')) return '';
-			if (node.matches('br')) return node.nextSibling?.textContent?.startsWith('\n') ? '' : '\n';
-			const inner = [...node.childNodes].map(write).join('');
-			if (node.matches('div, span')) return inner;
-			if (node instanceof HTMLPreElement) return `<pre>${inner.replace(/<\/?code>/g, '').replace(/\n$/, '')}</pre>`;
-			if (node instanceof HTMLAnchorElement) return `<a ${decodeURI(node.href)}>${inner}</a>`;
-			if (node instanceof HTMLOListElement) return `<ol ${node.start}>${inner}</ol>`;
-			return `<${node.localName}>${inner}</${node.localName}>`;
-		}
-		const toText = (root: Element) =>
-			[...root.childNodes]
-				.map(write)
-				.join('')
-				.replace(
-					/(<(?:p|li|ul|ol|blockquote|h\d|hr|pre)(?: \d+)?>|<\/(?:p|li|ul|ol|blockquote|h\d|hr|pre)>)[ \n]+/g,
-					'$1',
-				)
-				.replace(/[ \n]+(?=<\/?(?:p|li|ul|ol|blockquote|h\d)[ >]|$)/g, '')
-				// The first words of an item have no paragraph.
-				.replace(/<li><p>([\s\S]*?)<\/p>/g, '<li>$1');
-		return examples.map(({ markdown, html }) => {
-			const root = document.createElement('div');
-			const writer = createMarkdown(root);
-			writer.write(markdown);
-			writer.end();
-			const wanted = document.createElement('div');
-			// The first two ranks of headings are the page's own.
-			wanted.innerHTML = html.replace(
-				/(<\/?h)([1-6])>/g,
-				(_, head, rank) => `${head}${Math.min(5, Number(rank) + 2)}>`,
-			);
-			return { shown: toText(root), wanted: toText(wanted) };
-		});
-	}, examples);
+	const drawn = await drawAsSpecified(module, examples);
 	const others = examples.flatMap(({ number, markdown }, at) => {
 		const { shown, wanted } = drawn[at] ?? {};
 		if (shown === wanted || patterns.some(([, pattern]) => pattern.test(markdown))) return [];

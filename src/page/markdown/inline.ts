@@ -53,6 +53,11 @@ const characters: Readonly<Record<string, string>> = {
 		ensp: '\u2002',
 		emsp: '\u2003',
 		thinsp: '\u2009',
+		zwnj: '\u200c',
+		zwj: '\u200d',
+		// Nothing, because they change the direction of text.
+		lrm: '',
+		rlm: '',
 	},
 	...{ ndash: '–', mdash: '—', hellip: '…', bull: '•', middot: '·', lsquo: '‘', rsquo: '’', ldquo: '“', rdquo: '”' },
 	...{ laquo: '«', raquo: '»', copy: '©', reg: '®', trade: '™', deg: '°', sect: '§', para: '¶', euro: '€', pound: '£' },
@@ -74,9 +79,10 @@ const characters: Readonly<Record<string, string>> = {
 /** Decodes references of HTML to characters, such as `&nbsp;` and `&#8212;`. Others stay as they were written. */
 function decode(text: string): string {
 	return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z\d]{2,8}));/gi, (reference, decimal, hex, name) => {
-		if (name !== undefined) return (Object.hasOwn(characters, name) && characters[name]) || reference;
+		if (name !== undefined) return Object.hasOwn(characters, name) ? (characters[name] ?? '') : reference;
 		const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
-		return code > 0 && code <= 0x10ffff ? withoutTurns(String.fromCodePoint(code)) : '\ufffd';
+		// A surrogate is no character.
+		return code > 0 && code <= 0x10ffff && code >> 11 !== 0x1b ? withoutTurns(String.fromCodePoint(code)) : '\ufffd';
 	});
 }
 
