@@ -425,7 +425,7 @@ test('does not recreate the finished parts of a long block', async () => {
 			{ ...given, tag, count },
 		);
 		expect(shown.isSame, tag).toBe(true);
-		expect(shown.count, tag).toBe({ li: count + 1, td: count * 2, ol: 61, strong: count, 'span.part': 31 }[tag]);
+		expect(shown.count, tag).toBe({ li: count + 1, td: count * 2, ol: 121, strong: count, 'span.part': 31 }[tag]);
 	}
 });
 
@@ -437,7 +437,7 @@ test('repeats the header of a long table in each part, and continues the numbers
 	);
 	const text = `7. a\n${'1. b\n'.repeat(120)}`;
 	for (const list of await draw([{ text }, { text, sizes: [9] }]))
-		expect(list.match(/start="\d+"/g)).toEqual(['start="7"', 'start="57"', 'start="107"']);
+		expect(list.match(/start="\d+"/g)).toEqual([7, 32, 57, 82, 107].map((start) => `start="${start}"`));
 });
 
 test('formats a long paragraph to its end', async () => {

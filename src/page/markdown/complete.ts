@@ -4,7 +4,7 @@ import type { Tokens } from 'marked';
 import type { MarkdownToken } from '../../client/markdown.ts';
 
 /** The number of items in a part of a list, and the number of rows in a part of a table. */
-export const partLengths = { list: 50, table: 100 };
+export const partLengths = { list: 25, table: 100 };
 
 /** The part of a list or table that is finished and no longer in the text. */
 export interface Begun {
