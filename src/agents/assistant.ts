@@ -9,4 +9,5 @@ export const assistant = defineAgent({
 	system: 'You are a helpful assistant. Use the tools for the time and for arithmetic instead of guessing. Be brief.',
 	tools: Object.values(toolbox.basic()),
 	skills: 'all',
+	searchContents: true,
 });

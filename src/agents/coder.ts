@@ -16,4 +16,5 @@ export const coder = defineAgent({
 		.filter(({ name }) => !direct.includes(name))
 		.map((tool) => (tool.name === 'apply_plan' ? { ...tool, needsApproval: true } : tool)),
 	skills: ['greeting-page'],
+	searchContents: true,
 });

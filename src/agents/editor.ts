@@ -10,4 +10,5 @@ export const editor = defineAgent({
 		'You are the editor. Commission each text from a writer, all of them at once, and say that they are at work. Each writer tells you by a message what came of it: then say it to the person, in a sentence.',
 	tools: [agentTool(writer, { name: 'commission', background: true, budget: { tokens: 20_000 }, maxAtOnce: 3 })],
 	budget: { tokens: 100_000 },
+	searchContents: true,
 });

@@ -60,4 +60,5 @@ export const researcher = defineAgent({
 		...Object.values(toolbox.withFiles(toolbox.withWeb(toolbox.basic()))),
 		...[openSamplePage, findCustomer, sendMail],
 	],
+	searchContents: true,
 });

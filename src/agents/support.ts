@@ -25,4 +25,5 @@ export const support = defineAgent({
 	system: 'You draft replies for a customer support team. Read the skill that fits before you write.',
 	tools: [issueRefund],
 	skills: ['customer-tone', 'escalation'],
+	searchContents: true,
 });

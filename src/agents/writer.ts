@@ -19,4 +19,5 @@ export const writer = defineAgent({
 	system:
 		'You write one text, as you are told. Answer with the text and nothing else. Publish it only if you are told to; if that is denied, say so.',
 	tools: [publish],
+	searchContents: true,
 });

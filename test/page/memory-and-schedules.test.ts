@@ -126,9 +126,9 @@ test('adds schedules to a session, and removes them', async () => {
 	const timezone = await page.evaluate(() => Intl.DateTimeFormat().resolvedOptions().timeZone);
 	await page.getByText('Nothing is scheduled.').waitFor();
 	await page.getByRole('button', { name: 'New…' }).click();
-	await page.getByLabel('Session', { exact: true }).selectOption(session);
+	await page.getByRole('combobox', { name: 'Session' }).selectOption(session);
 	await page.getByLabel('Name').fill('Morning');
-	await page.getByLabel('When').selectOption('cron');
+	await page.getByRole('combobox', { name: 'When' }).selectOption('cron');
 	await page.getByLabel('Time').fill('0 9 * * 1-5');
 	await page.getByRole('textbox', { name: 'Message' }).fill('What is new?');
 	await page.getByRole('button', { name: 'Save' }).click();
@@ -145,9 +145,9 @@ test('adds schedules to a session, and removes them', async () => {
 	expect(await card('morning').locator('.card-head a').getAttribute('href')).toBe(`#/sessions/${session}`);
 
 	await page.getByRole('button', { name: 'New…' }).click();
-	await page.getByLabel('Session', { exact: true }).selectOption(session);
+	await page.getByRole('combobox', { name: 'Session' }).selectOption(session);
 	await page.getByLabel('Name').fill('later');
-	await page.getByLabel('When').selectOption('at');
+	await page.getByRole('combobox', { name: 'When' }).selectOption('at');
 	const at = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 16);
 	await page.getByLabel('Time').fill(at);
 	await page.getByRole('textbox', { name: 'Message' }).fill('Look again.');

@@ -50,6 +50,8 @@ export interface ListedTool {
 	readonly metadata?: Readonly<Record<string, unknown>>;
 	/** Whether a repeated call has no further effect. */
 	readonly isRepeatable: boolean;
+	/** Whether a person gives its results. */
+	readonly isManual?: boolean;
 }
 
 /**

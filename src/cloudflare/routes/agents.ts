@@ -49,8 +49,8 @@ export function createAgentRoutes(runtime: Runtime) {
 			const { caller, agent, session } = findPlace(runtime, c, c.req.valid('query').session);
 			const tools = await session.ask((one) => one.tools(caller, agent.name, session.create), true);
 			return c.json({
-				tools: tools.map(({ name, description, inputSchema, outputSchema }) => {
-					return { name, description, inputSchema, outputSchema };
+				tools: tools.map(({ name, description, inputSchema, outputSchema, isManual }) => {
+					return { name, description, inputSchema, outputSchema, ...(isManual && { manual: true as const }) };
 				}),
 			});
 		}),

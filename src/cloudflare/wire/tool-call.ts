@@ -16,6 +16,7 @@ export const agentTools = v.object({
 			description: v.optional(v.string()),
 			inputSchema: described(schema, 'The JSON Schema of its arguments.'),
 			outputSchema: v.optional(described(schema, 'The JSON Schema of its results.')),
+			manual: v.optional(described(v.literal(true), 'A person gives its results, so a call of it runs nothing.')),
 		}),
 	),
 });

@@ -52,8 +52,10 @@ export function createMenu(client: Client, viewer: Viewer, { onNews, onWaiting }
 	function showSessions(sessions: readonly ListedSession[]): void {
 		const { activeElement } = document;
 		const focused = recent.contains(activeElement) ? activeElement?.getAttribute('href') : undefined;
-		recent.replaceChildren(...sessions.map(createEntry));
-		recent.hidden = sessions.length === 0;
+		// A session in which only tools ran alone has no title.
+		const titled = sessions.filter(({ title }) => title !== undefined);
+		recent.replaceChildren(...titled.map(createEntry));
+		recent.hidden = titled.length === 0;
 		mark();
 		for (const anchor of recent.querySelectorAll('a'))
 			if (anchor.getAttribute('href') === focused) anchor.focus({ preventScroll: true });

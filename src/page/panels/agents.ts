@@ -145,11 +145,11 @@ function createTool({ name, description = '', needsApproval }: Agent['tools'][nu
 	async function show(): Promise<void> {
 		try {
 			const tool = await place.findTool(name);
-			body.replaceChildren(
-				tool === undefined
-					? element('p', 'notice', 'It starts another agent, so it runs in a session only.')
-					: createToolRun(tool, place),
-			);
+			if (tool === undefined)
+				body.replaceChildren(createNotice('It starts another agent, so it runs in a session only.'));
+			else if (tool.manual === true)
+				body.replaceChildren(createNotice('A person gives its results, so there is nothing to run.'));
+			else body.replaceChildren(createToolRun(tool, place));
 		} catch (error) {
 			if (!place.signal.aborted) body.replaceChildren(createFailure(error, () => void show()));
 		}
@@ -170,6 +170,8 @@ function createSchedule(schedule: Schedule, { client, signal }: Place): HTMLElem
 		createRunNow(schedule, client, signal),
 	);
 }
+
+const createNotice = (words: string): HTMLElement => element('p', 'notice', words);
 
 function createActions({ name }: Agent): HTMLElement {
 	const start = link('', '#/', createPageIcon('pen'), 'New chat');

@@ -77,12 +77,12 @@ export function createToolRun({ name, inputSchema }: AgentTool, place: RunPlace)
 		if (end.for === 'approval') {
 			const call = { id: waiting, name, input, kind: 'approval', preview: end.preview } as const;
 			outcome.replaceChildren(createOpenCall(call, decide, { schema: inputSchema }));
-		} else if (end.for === 'answer') {
+		} else {
 			const asked = { callId: waiting, question, options };
 			const send = (output: string): void => void run(input, { waiting, output });
 			const nobody = { createAbout: () => undefined, findSchema: () => undefined };
 			outcome.replaceChildren(createQuestion(asked, send, nobody));
-		} else outcome.replaceChildren(element('p', 'notice', 'A person gives the result of this tool. Nothing ran.'));
+		}
 	}
 
 	onSubmit(form, () => {

@@ -1,10 +1,18 @@
 /** Schedules: the next time, the result of the last wake-up, and a form for a new schedule. */
 
-import type { Client, Schedule, ScheduleBody } from '../../client/index.ts';
+import type { Client, ListedSession, Schedule, ScheduleBody } from '../../client/index.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { button, configure, element, link } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
-import { createAction, createCardForm, createMistake, createRemoval } from '../parts/form.ts';
+import {
+	createAction,
+	createCardForm,
+	createField,
+	createMistake,
+	createRemoval,
+	createTextArea,
+	createTextField,
+} from '../parts/form.ts';
 import type { Panel, Place } from '../parts/panel.ts';
 import { createScheduleFacts } from '../parts/schedule.ts';
 
@@ -22,10 +30,11 @@ export const schedules: Panel = {
 			client.listSchedules({ signal }),
 			client.listSessions({ limit: mostSessions, signal }),
 		]);
-		const titles = new Map(sessions.map(({ id, title = 'A session without a title' }) => [id, title]));
+		const titles = new Map(sessions.map(({ id, title = 'No message yet' }) => [id, title]));
+		const choices = new Map(sessions.map((session) => [session.id, describeSession(session)]));
 		const list = element('ul', 'cards', ...all.map((schedule) => createEntry(schedule, titles, place)));
 		const add = button('', 'New…', () => {
-			list.prepend(element('li', 'card', createForm(titles, place)));
+			list.prepend(element('li', 'card', createForm(choices, place)));
 			add.disabled = true;
 			list.querySelector('select')?.focus();
 		});
@@ -34,6 +43,11 @@ export const schedules: Panel = {
 		root.append(element('div', 'tools', add), element('p', 'nothing', 'Nothing is scheduled.'), list);
 	},
 };
+
+/** Sessions can have the same title, so the time tells them apart. */
+function describeSession({ title = 'No message yet', agent, lastActivityAt }: ListedSession): string {
+	return `${title} · ${agent} · ${new Date(lastActivityAt).toLocaleString()}`;
+}
 
 /** Only the schedules of sessions can be removed here. The schedules of agents are part of the code. */
 function createEntry(schedule: Schedule, titles: ReadonlyMap<string, string>, { client, signal }: Place): HTMLElement {
@@ -75,13 +89,12 @@ type Way = keyof typeof ways;
 
 const toWay = (value: string): Way => (value === 'cron' || value === 'at' ? value : 'every');
 
-function createForm(titles: ReadonlyMap<string, string>, { client, signal, again }: Place): HTMLFormElement {
-	const session = createSelect('Session', titles);
-	const way = createSelect('When', new Map(Object.entries(ways).map(([value, [label]]) => [value, label])));
-	const time = createInput('Time', ways.every[1]);
-	const name = createInput('Name', 'morning-look');
-	const placeholder = 'What the session is told then';
-	const text = configure(element('textarea'), { required: true, rows: 2, placeholder, ariaLabel: 'Message' });
+function createForm(choices: ReadonlyMap<string, string>, { client, signal, again }: Place): HTMLFormElement {
+	const session = createSelect(choices);
+	const way = createSelect(new Map(Object.entries(ways).map(([value, [label]]) => [value, label])));
+	const time = configure(createTextField('', ways.every[1]), { required: true });
+	const name = configure(createTextField('', 'morning-look'), { required: true });
+	const text = configure(createTextArea('', 2), { required: true, placeholder: 'What the session is told then' });
 	way.addEventListener('change', () => {
 		const chosen = toWay(way.value);
 		time.type = chosen === 'at' ? 'datetime-local' : 'text';
@@ -93,7 +106,14 @@ function createForm(titles: ReadonlyMap<string, string>, { client, signal, again
 		await client.putSchedule({ ...about, ...readTime(toWay(way.value), time.value.trim()) }, { signal });
 		again();
 	}
-	return createCardForm('A new schedule', [session, name, way, time, text], write, again);
+	const fields = [
+		createField('Session', session),
+		createField('Name', name, 'Small letters, digits and hyphens.'),
+		createField('When', way),
+		createField('Time', time),
+		createField('Message', text),
+	];
+	return createCardForm('A new schedule', fields, write, again);
 }
 
 /** Converts a value of the form to the time of a schedule, in the time zone of this device. */
@@ -103,11 +123,6 @@ function readTime(way: Way, value: string): Pick<ScheduleBody, 'cron' | 'every' 
 	return { cron: value, timezone: Intl.DateTimeFormat().resolvedOptions().timeZone };
 }
 
-function createInput(ariaLabel: string, placeholder: string): HTMLInputElement {
-	return configure(element('input'), { required: true, placeholder, ariaLabel });
-}
-
-function createSelect(ariaLabel: string, entries: ReadonlyMap<string, string>): HTMLSelectElement {
-	const options = [...entries].map(([value, text]) => configure(element('option', '', text), { value }));
-	return configure(element('select', '', ...options), { ariaLabel });
+function createSelect(entries: ReadonlyMap<string, string>): HTMLSelectElement {
+	return element('select', '', ...[...entries].map(([value, text]) => new Option(text, value)));
 }

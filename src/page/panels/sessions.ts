@@ -70,7 +70,11 @@ export const sessions: Panel = {
 
 		await pages.load();
 		place.onNews(lookAgain);
-		const nothing = element('p', 'nothing', 'No session was found.');
+		const nothing = element(
+			'p',
+			'nothing',
+			'No session was found. What was said is searched if its agent has searchContents.',
+		);
 		const adding = place.viewer.may('importSession') ? createImport(place) : undefined;
 		root.append(element('div', 'tools', search, adding), table, nothing, pages.more, pages.failures);
 	},

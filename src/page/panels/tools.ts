@@ -24,7 +24,7 @@ export const tools: Panel = {
 		const known = await place.client.listTools({ signal: place.signal });
 		root.append(
 			element('details', 'adding', element('summary', '', 'Define a tool'), createNew(place)),
-			element('p', 'nothing', 'You have defined no tool.'),
+			element('p', 'nothing', 'No HTTP tool is defined. The tools of the agents are in the panel Agents.'),
 			element('ul', 'cards', ...known.map((tool) => createEntry(tool, place))),
 		);
 	},

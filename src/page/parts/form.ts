@@ -54,7 +54,7 @@ export function createCardForm(
 	onSave: () => Promise<void>,
 	onLeave: () => void,
 ): HTMLFormElement {
-	const save = element('button', '', 'Save');
+	const save = element('button', 'primary', 'Save');
 	const failure = element('div');
 	const form = element('form', 'card-form', ...fields, failure, save, button('', 'Cancel', onLeave));
 	form.ariaLabel = label;

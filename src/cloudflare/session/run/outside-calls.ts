@@ -63,8 +63,9 @@ export class OutsideCalls {
 		const { signal } = new AbortController();
 		const calls = await prepareSingleCalls(this.#createOptions(whose), [], signal);
 		const listed = (await calls.list()).map(
-			({ name, description, inputSchema, outputSchema, metadata, retry }): ListedTool => {
-				return { name, description, inputSchema, outputSchema, metadata, isRepeatable: retry === 'safe' };
+			({ name, description, inputSchema, outputSchema, metadata, retry, manual, fn }): ListedTool => {
+				const about = { name, description, inputSchema, outputSchema, metadata };
+				return { ...about, isRepeatable: retry === 'safe', isManual: manual === true || fn === undefined };
 			},
 		);
 		return JSON.parse(JSON.stringify(listed));
