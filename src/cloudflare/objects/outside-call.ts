@@ -15,7 +15,10 @@ export interface OutsideCall {
 	readonly answer?: { readonly waiting: string } & OutsideAnswer;
 }
 
-export type OutsideAnswer = { readonly isRefused: true } | { readonly isRefused: false; readonly value: unknown };
+export type OutsideAnswer =
+	| { readonly gives: 'refusal' | 'permission' }
+	/** A result, or the answer to a question. */
+	| { readonly gives: 'value'; readonly value: unknown };
 
 /** A permission, a result, or the answer to a question. */
 export type WaitsFor = 'approval' | 'result' | 'answer';

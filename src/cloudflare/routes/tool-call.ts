@@ -10,8 +10,8 @@ type Answer = NonNullable<ToolCallBody['answer']>;
 type End = Shown<typeof toolCallEnd>;
 
 export function toOutsideAnswer({ waiting, approve, output }: Answer): OutsideAnswer & { readonly waiting: string } {
-	if (approve === false) return { waiting, isRefused: true };
-	return { waiting, isRefused: false, value: approve ?? output };
+	if (approve === undefined) return { waiting, gives: 'value', value: output };
+	return { waiting, gives: approve ? 'permission' : 'refusal' };
 }
 
 /** The maximum number of notes in an answer. */

@@ -102,6 +102,35 @@ test('a call that a person denies does not run', async () => {
 	expect((await call({ ...asked, answer: { waiting, approve: false } })).body).toMatchObject({ isError: true });
 });
 
+test('a result is no approval, and an approval is no result', async () => {
+	const asked = { tool: 'pay', input: { amount: 5 }, session: newSession() };
+	const { waiting } = (await call(asked)).body;
+	for (const output of [false, 'No.', null, true])
+		expect(await call({ ...asked, answer: { waiting, output } }), String(output)).toMatchObject({
+			status: 400,
+			body: { error: { message: 'answer: the call waits for an approval. Give `approve`.' } },
+		});
+	expect((await call({ ...asked, answer: { waiting, approve: true } })).body).toMatchObject({ output: 'paid 5' });
+	for (const byHand of [{ tool: 'by_hand' }, { tool: 'ask', input: { question: 'Which?' } }]) {
+		const { waiting: name } = (await call(byHand)).body;
+		const answer = { waiting: name, approve: true };
+		const message = expect.stringMatching(
+			/^answer: the call waits for a person's (?:result|answer)\. Give `output`\.$/,
+		);
+		expect(await call({ ...byHand, answer })).toMatchObject({ status: 400, body: { error: { message } } });
+		const done = await call({ ...byHand, answer: { waiting: name, output: 'Done.' } });
+		expect(done.body).toMatchObject({ output: 'Done.' });
+	}
+});
+
+test('a tool that takes the answer to its question gets an answer that is no text as JSON', async () => {
+	const asked = { tool: 'order', input: { thing: 'tea' }, session: newSession() };
+	const size = (await call(asked, 'ordering')).body;
+	const colour = (await call({ ...asked, answer: { waiting: size.waiting, output: { cups: 2 } } }, 'ordering')).body;
+	const ordered = await call({ ...asked, answer: { waiting: colour.waiting, output: 'Red' } }, 'ordering');
+	expect(ordered.body).toMatchObject({ output: 'tea, {"cups":2}, Red' });
+});
+
 test('the answer to a question, and the result of a tool without a function, come from a person', async () => {
 	const session = newSession();
 	const asks = { tool: 'ask', input: { question: 'Which?' }, session };

@@ -481,7 +481,7 @@ test('a person who calls a tool over MCP is the asker of the call', async () => 
 		return JSON.parse(lines.at(-1) ?? '');
 	};
 	const { waiting: name } = await outside();
-	const end = await outside({ answer: { waiting: name, isRefused: false, value: true } });
+	const end = await outside({ answer: { waiting: name, gives: 'permission' } });
 	expect(end).toMatchObject({ type: 'failed', code: 'forbidden' });
 	expect(asked.at(-1)).toMatchObject({ by, askers: [by], input: { amount: 9 } });
 });

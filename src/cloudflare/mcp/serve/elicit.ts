@@ -102,9 +102,9 @@ export function readAnswer({ mcpReq }: ServerContext, key: string, kind: AnswerK
 	if (given.kind !== 'elicit' || given.action === 'cancel') return undefined;
 	const { action, content = {} } = given;
 	// The tool itself decides what a declined form means.
-	if (kind === 'form') return { isRefused: false, value: JSON.stringify({ action, content }) };
-	if (kind === 'link') return { isRefused: false, value: action === 'accept' ? 'done' : action };
-	if (action === 'decline') return { isRefused: true };
-	if (kind === 'approval') return content.approve === true ? { isRefused: false, value: true } : { isRefused: true };
-	return { isRefused: false, value: kind === 'result' ? content.result : content.answer };
+	if (kind === 'form') return { gives: 'value', value: JSON.stringify({ action, content }) };
+	if (kind === 'link') return { gives: 'value', value: action === 'accept' ? 'done' : action };
+	if (action === 'decline') return { gives: 'refusal' };
+	if (kind === 'approval') return { gives: content.approve === true ? 'permission' : 'refusal' };
+	return { gives: 'value', value: kind === 'result' ? content.result : content.answer };
 }

@@ -97,16 +97,16 @@ async function goOn(served: ServedAgent, state: string, tool: string, ctx: Serve
 	if (question !== undefined && findAskedCall(question) === undefined) {
 		const reply = readAnswer(ctx, question.callId, toAnswerKind({ for: 'answer', options: question.options }));
 		if (reply === undefined) return toResult(await look(served, session, ctx));
-		const text = reply.isRefused ? 'decline' : String(reply.value);
+		const text = reply.gives === 'value' ? String(reply.value) : 'decline';
 		const answer = { text, transport: 'mcp' };
 		return followRun(served, session, (one) => one.answer(caller, answer, toStream(served)), { tool, ctx });
 	}
 	const answers = Object.entries(questions).flatMap(([key, { for: waitsFor }]): readonly CallAnswer[] => {
 		const reply = readAnswer(ctx, key, waitsFor);
 		if (reply === undefined) return [];
-		if (waitsFor === 'approval') return [{ id: key, approve: !reply.isRefused }];
+		if (waitsFor === 'approval') return [{ id: key, approve: reply.gives === 'permission' }];
 		const refused = { id: key, output: 'A person declined to do this.', isError: true };
-		return [reply.isRefused ? refused : { id: key, output: reply.value }];
+		return [reply.gives === 'value' ? { id: key, output: reply.value } : refused];
 	});
 	if (answers.length === 0) return toResult(await look(served, session, ctx));
 	return followRun(served, session, (one) => one.submit(caller, answers, toStream(served)), { tool, ctx });

@@ -1,6 +1,6 @@
 import type { Actor } from '../../../core/base/actor.ts';
 import { toHex } from '../../../core/base/bytes.ts';
-import { RunletError, toRunletError } from '../../../core/base/errors.ts';
+import { createFieldError, RunletError, toRunletError } from '../../../core/base/errors.ts';
 import { close } from '../../../core/chat/event.ts';
 import type { Message, RunEvent } from '../../../core/chat/index.ts';
 import { prepareSingleCalls } from '../../../core/chat/single-call.ts';
@@ -138,8 +138,9 @@ export class OutsideCalls {
 			answer &&
 			store.transaction(() => {
 				const taken = this.#take(answer.waiting, hash);
+				assertFits(taken, answer);
 				const call = { id: taken.callId, name, input };
-				if (taken.for === 'approval') assertMayDecide(call, !answer.isRefused);
+				if (taken.for === 'approval') assertMayDecide(call, answer.gives === 'permission');
 				return taken;
 			});
 		const answered = waited && answer && toAnsweredEnd(waited, answer);
@@ -232,16 +233,24 @@ export class OutsideCalls {
 	}
 }
 
+/** Throws `invalid_request` for a result that would count as a permission, or a permission that would be a result. */
+function assertFits({ for: waitsFor }: WaitingCallRecord, { gives }: OutsideAnswer): void {
+	if (gives === 'refusal' || (gives === 'permission') === (waitsFor === 'approval')) return;
+	const needed = waitsFor === 'approval' ? 'an approval. Give `approve`' : `a person's ${waitsFor}. Give \`output\``;
+	throw createFieldError('invalid_request', 'answer', `the call waits for ${needed}.`);
+}
+
 /** Returns the end of a call that a person has answered. Returns nothing for a call that continues. */
 function toAnsweredEnd(waited: WaitingCallRecord, answer: OutsideAnswer): OutsideEnd | undefined {
 	if (waited.resume !== undefined) return undefined;
-	if (answer.isRefused) return { type: 'result', output: 'A person did not allow this.', isError: true };
-	return waited.for === 'approval' ? undefined : { type: 'result', output: answer.value, isError: false };
+	if (answer.gives === 'refusal') return { type: 'result', output: 'A person did not allow this.', isError: true };
+	return answer.gives === 'value' ? { type: 'result', output: answer.value, isError: false } : undefined;
 }
 
 function toToolAnswer(waited: WaitingCallRecord | undefined, answer: OutsideAnswer | undefined) {
 	if (waited?.resume === undefined || answer === undefined) return undefined;
-	const text = answer.isRefused ? 'decline' : String(answer.value);
+	const value = answer.gives === 'value' ? answer.value : 'decline';
+	const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 	return { text, resume: JSON.parse(waited.resume) };
 }
 
