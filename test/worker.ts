@@ -46,6 +46,14 @@ import './flat-prototypes.ts';
 export const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const echo = fn({ name: 'echo', params: [['text', v.string()]] }, (text) => text);
 const ask = fn({ name: 'ask', params: [['question', v.string()]] }, (question) => askUser(question));
+const listed = tool.define({
+	name: 'listed',
+	description: 'Gives its arguments as JSON.',
+	inputSchema: { type: 'object', properties: { text: { type: 'string' } } },
+	passInput: true,
+	needsApproval: true,
+	fn: (input) => JSON.stringify(input),
+});
 const stop = fn({ name: 'stop', params: [] }, () => halt('stopped', 'as asked'));
 const noisy = tool.define({
 	name: 'noisy',
@@ -437,6 +445,7 @@ export const runtime = {
 			tools: [echo, pay],
 			searchContents: true,
 		}),
+		defineAgent({ name: 'naming', description: 'Says what it got.', model: 'scripted', tools: [listed] }),
 		defineAgent({ name: 'ordering', description: 'Orders things.', model: 'scripted', tools: [order] }),
 		defineAgent({ name: 'hands', description: 'Works on files.', model: 'scripted', tools: hands, maxIterations: 40 }),
 		defineAgent({

@@ -1,5 +1,6 @@
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema';
 import type * as v from 'valibot';
+import { isRecord } from '../../core/base/json.ts';
 import { agent } from '../wire/agent.ts';
 import { budgetSchema, budgetState } from '../wire/budget.ts';
 import { approvalEntry, question, resultEntry, toolCall, waitingCall } from '../wire/call.ts';
@@ -80,6 +81,8 @@ const settings: ConversionConfig = {
 	},
 	overrideSchema: ({ valibotSchema, jsonSchema }) => {
 		if ('default' in jsonSchema) return withoutDefault(jsonSchema);
+		if ('check' in valibotSchema && valibotSchema.check === isRecord)
+			return { type: 'object', additionalProperties: {} };
 		if (!('options' in valibotSchema && valibotSchema.type === 'lazy' && Array.isArray(valibotSchema.options)))
 			return undefined;
 		return { anyOf: valibotSchema.options.map(convert) };

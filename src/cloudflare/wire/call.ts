@@ -52,6 +52,9 @@ export const resultEntry = v.strictObject({
 	isError: v.optional(v.boolean()),
 });
 
+/** The arguments of a call, with all names. `v.record` leaves out names such as `constructor`. */
+export const toolArguments = v.custom<Record<string, unknown>>(isRecord, 'must be an object');
+
 /** The maximum number of characters of edited arguments, as JSON. */
 const longestEdit = 100_000;
 
@@ -65,9 +68,7 @@ export const approvalEntry = v.strictObject({
 	reason: v.optional(v.pipe(v.string(), v.maxLength(2_000), v.description('Shown to the model.'))),
 	input: v.optional(
 		v.pipe(
-			v.unknown(),
-			v.check(isRecord, 'must be an object'),
-			v.record(v.string(), v.unknown()),
+			toolArguments,
 			v.check((input) => JSON.stringify(input).length <= longestEdit, `at most ${longestEdit} characters of JSON`),
 			v.description('With an approval: the arguments to run the call with, in place of those that were asked for.'),
 		),

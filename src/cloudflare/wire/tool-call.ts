@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import { isRecord } from '../../core/base/json.ts';
-import { waitingCall } from './call.ts';
+import { toolArguments, waitingCall } from './call.ts';
 import { errorBody } from './error.ts';
 import { described } from './field.ts';
 import { maxName, shortText } from './limits.ts';
@@ -34,10 +33,7 @@ const waiting = v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/, 'must be the `waiti
 
 export const toolCallBody = v.strictObject({
 	tool: v.pipe(shortText(maxName), v.nonEmpty()),
-	input: v.optional(
-		v.pipe(v.unknown(), v.check(isRecord, 'must be an object'), schema, v.description('The arguments.')),
-		{},
-	),
+	input: v.optional(described(toolArguments, 'The arguments.'), {}),
 	session,
 	answer: v.optional(
 		described(

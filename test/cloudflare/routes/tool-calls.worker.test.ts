@@ -1,4 +1,5 @@
 /** `/v1/agents/:agent/tools` and `/v1/agents/:agent/calls`: tools that are called without a run (docs/tools.md, "Call one alone"). */
+import { SELF } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { createClient } from '../../../src/client/index.ts';
 import { createSession, readHistory, readState, request } from '../../client.ts';
@@ -65,6 +66,29 @@ test('a call with invalid arguments returns an error for the caller, and an unkn
 			body: { error: { message: expect.stringMatching(new RegExp(`^${field}: `)) } },
 		});
 	expect((await call({ tool: 'pay' }, 'nobody')).status).toBe(404);
+});
+
+test('a tool gets the arguments as they are shown: with all names, and without numbers that JSON does not have', async () => {
+	const text = '{"text":"hi","constructor":1,"prototype":2,"__proto__":3}';
+	const send = async (input: string, more = '') => {
+		const body = `{"tool":"listed","input":${input}${more}}`;
+		const init = { method: 'POST', body, headers: { 'content-type': 'application/json' } };
+		const answer = await SELF.fetch('http://localhost/v1/agents/naming/calls', init);
+		return answer.json<Record<string, unknown>>();
+	};
+	const { waiting } = await send(text);
+	const answer = `,"answer":{"waiting":"${waiting}","approve":true}`;
+	expect(await send(text, answer)).toMatchObject({ output: text });
+	const pay = async (amount: string) => {
+		const init = { method: 'POST', body: `{"tool":"pay","input":{"amount":${amount}}}` };
+		const headers = { 'content-type': 'application/json' };
+		return (await SELF.fetch('http://localhost/v1/agents/scripted/calls', { ...init, headers })).json();
+	};
+	expect(await pay('1e400')).toMatchObject({
+		type: 'result',
+		isError: true,
+		output: expect.stringContaining('amount: '),
+	});
 });
 
 test('a call that needs an approval says what it would do, and runs once when a person allows it', async () => {

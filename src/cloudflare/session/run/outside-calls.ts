@@ -131,7 +131,9 @@ export class OutsideCalls {
 		const assertThere = (): void => {
 			if (store.session().createdAt !== createdAt) throw new RunletError('not_found', 'There is no such session.');
 		};
-		const { tool: name, input, answer, canAsk } = asked;
+		const { tool: name, answer, canAsk } = asked;
+		// JSON has no `Infinity` or `-0`. So the arguments that run are the ones that are shown and hashed.
+		const input: unknown = JSON.parse(JSON.stringify(asked.input ?? {}));
 		const hash = await hashCall(name, input);
 		// If the decision is refused, the transaction rolls back, so the call continues to wait.
 		const waited =
