@@ -1,5 +1,5 @@
 import { RunletError, toErrorBody, toRunletError } from '../../core/base/errors.ts';
-import { logUnexpected } from '../log.ts';
+import { log, logUnexpected, toFailureFields } from '../log.ts';
 import { type OutsideAnswer, type OutsideLine, readLines } from '../objects/outside-call.ts';
 import { type Bytes, toError } from '../objects/reach.ts';
 import type { Shown } from '../wire/operation.ts';
@@ -29,7 +29,7 @@ export async function writeCall(lines: Bytes, tool: string, reader: Reader): Pro
 async function* writeEnd(lines: Bytes, tool: string): AsyncGenerator<string, void> {
 	const notes: { readonly label: string; readonly detail?: string }[] = [];
 	const toText = (end: End): string => JSON.stringify(end);
-	for await (const line of readLines<OutsideLine | typeof beat>(lines, new AbortController().signal, beat)) {
+	for await (const line of readUntilCut(lines)) {
 		if (line.type === 'beat') yield ' ';
 		else if (line.type === 'failed') throw new RunletError(line.code, line.message, line.data);
 		else if (line.type === 'result') return yield toText({ ...line, notes });
@@ -38,6 +38,15 @@ async function* writeEnd(lines: Bytes, tool: string): AsyncGenerator<string, voi
 		else if (line.type === 'note' && notes.length < mostNotes) notes.push({ label: line.label, detail: line.detail });
 	}
 	throw new RunletError('interrupted', `${tool} was cut off, so it is not known whether it was carried out.`);
+}
+
+/** Yields the lines of a call. Ends early if the object of the session dies. */
+async function* readUntilCut(lines: Bytes): AsyncGenerator<OutsideLine | typeof beat, void> {
+	try {
+		yield* readLines<OutsideLine | typeof beat>(lines, new AbortController().signal, beat);
+	} catch (cause) {
+		log('warn', 'tool_call.cut_off', toFailureFields(cause));
+	}
 }
 
 async function* goOn(

@@ -2,11 +2,11 @@
 import { SELF } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { createClient } from '../../../src/client/index.ts';
-import { createSession, readHistory, readState, request } from '../../client.ts';
+import { createSession, readHistory, readState, request, restart } from '../../client.ts';
 import { createKeys } from '../../credentials.ts';
 import { effects } from '../../effects.ts';
 import { play } from '../../script.ts';
-import worker from '../../worker.ts';
+import worker, { aborted } from '../../worker.ts';
 
 let counter = 0;
 /** A new session for each test. */
@@ -212,6 +212,20 @@ test('a call that fails after its first second says so in its answer, and the cl
 	]);
 	const runlet = createClient({ fetch: async () => Response.json(end) });
 	await expect(runlet.callTool('scripted', body)).rejects.toMatchObject({ code: 'cancelled' });
+});
+
+test('a call whose object dies says that nobody knows whether it was carried out', async () => {
+	const session = await createSession();
+	const answer = await request('/v1/agents/scripted/calls', { tool: 'waits', input: { key: 'killed' }, session });
+	await restart(session);
+	expect(await answer.json()).toMatchObject({ type: 'failed', error: { code: 'interrupted' } });
+});
+
+test('a caller that leaves aborts the call', async () => {
+	const session = await createSession();
+	const answer = await request('/v1/agents/scripted/calls', { tool: 'waits', input: { key: 'left alone' }, session });
+	await answer.body?.cancel();
+	await expect.poll(() => aborted.has('left alone'), { timeout: 10_000 }).toBe(true);
 });
 
 test('the client sends a call once, also if the server fails', async () => {
