@@ -45,13 +45,13 @@ export interface ScheduleApi {
 	setAgentSchedules(schedules: readonly NewSchedule[]): Promise<RpcResult<void>>;
 	listSchedules(query?: ScheduleQuery): Promise<RpcResult<readonly StoredSchedule[]>>;
 	/**
-	 * Wakes the target of a schedule as if the time `at` had come, for `by`. The next time stays. Returns undefined if there
-	 * is no such schedule.
+	 * Wakes the target of a schedule as if the time `at` had come, for `by`. The next time stays. A repeated `request` begins
+	 * no second run. Returns undefined if there is no such schedule.
 	 */
 	runSchedule(
 		target: WakeTarget,
 		name: string,
-		now: { readonly at: number; readonly by: Actor },
+		now: { readonly at: number; readonly by: Actor; readonly request: string },
 	): Promise<RpcResult<LastWake | undefined>>;
 	cancelSchedule(target: WakeTarget, name: string): Promise<RpcResult<boolean>>;
 }

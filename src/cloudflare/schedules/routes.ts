@@ -15,6 +15,9 @@ import { assertTime } from './time.ts';
 
 type Ctx = Context<RouteEnv>;
 
+/** How long a schedule that runs now may take until its run has begun, in milliseconds. Its function may be slow. */
+const longestMs = 60_000;
+
 /** `/v1/schedules`: the schedules of an owner's agents and sessions (docs/schedules.md). */
 export const scheduleRoutes = [
 	mount(endpoints.listSchedules, async (c) => {
@@ -43,8 +46,9 @@ export const scheduleRoutes = [
 	mount(endpoints.runSchedule, async (c) => {
 		const { target, name } = parseId(c.req.param('id'));
 		const { by } = getPerson(c);
-		const now = { at: Date.now(), by };
-		const found = await askEach(c, async (one) => [takeValue(await one.runSchedule(target, name, now))]);
+		const now = { at: Date.now(), by, request: crypto.randomUUID() };
+		const run = async (one: DirectoryApi) => [takeValue(await one.runSchedule(target, name, now))];
+		const found = await askEach(c, run, longestMs);
 		const woken = found.find((one) => one !== undefined);
 		if (woken === undefined) throw noSuchSchedule();
 		return c.json(woken);
@@ -63,10 +67,10 @@ export const scheduleRoutes = [
 ];
 
 /** Asks each directory of the owner. */
-function askEach<T>(c: Ctx, call: (one: DirectoryApi) => Promise<readonly T[]>): Promise<T[]> {
+function askEach<T>(c: Ctx, call: (one: DirectoryApi) => Promise<readonly T[]>, timeoutMs?: number): Promise<T[]> {
 	const owner = getOwner(c);
 	const { directories, findShardCount } = readConfig(c.env);
-	return askAll(listShards(owner, findShardCount(owner)), (name) => askDirectory(directories, name, call));
+	return askAll(listShards(owner, findShardCount(owner)), (name) => askDirectory(directories, name, call, timeoutMs));
 }
 
 /** Compares schedules by their targets and names, as each directory sorts them. */

@@ -7,6 +7,8 @@ export interface DueSchedule extends StoredSchedule {
 	readonly dueAt: number;
 	/** The number of failed attempts. */
 	readonly failed: number;
+	/** The request that runs the schedule between its due times. */
+	readonly request?: string;
 }
 
 export interface Settled {

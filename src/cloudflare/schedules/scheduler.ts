@@ -52,12 +52,13 @@ export class OwnerScheduler implements Scheduler {
 	runSchedule(
 		target: WakeTarget,
 		name: string,
-		{ at, by }: Parameters<Scheduler['runSchedule']>[2],
+		{ at, by, request }: Parameters<Scheduler['runSchedule']>[2],
 	): Promise<RpcResult<LastWake | undefined>> {
 		return toRpcResult(async () => {
 			const found = this.#rows.get(target, name);
 			if (found === undefined) return undefined;
-			const due = { ...found, dueAt: at, failed: 0, askers: [...(found.askers ?? []), toSpeaker(by, found)] };
+			const askers = [...(found.askers ?? []), toSpeaker(by, found)];
+			const due = { ...found, dueAt: at, request, failed: 0, askers };
 			const woken = await wake(due, this.#options, createSpentFinder(this.#options.config()));
 			if (woken === 'gone') return undefined;
 			const last = { ...woken, at: toTime(at) };

@@ -17,7 +17,7 @@ const mostListed = 100;
 /** `gone`: the schedule or its session does not exist any more. */
 export type Woken = 'gone' | Omit<LastWake, 'at'>;
 
-/** Wakes the session of a schedule. The message's key contains the due time, so a retry begins no second run. */
+/** Wakes the session of a schedule. The message's key has the due time or the request, so a retry begins no second run. */
 export async function wake(
 	due: DueSchedule,
 	{ agents, config }: Pick<SchedulerOptions, 'agents' | 'config'>,
@@ -98,18 +98,18 @@ async function listActive(all: Directories, owner: string, since: Date): Promise
 
 async function send(due: DueSchedule, text: string, definition: AgentSchedule | undefined, config: Config) {
 	const { sessions, placeSessions } = config;
-	const { target, owner, user, name, askers, dueAt } = due;
+	const { target, owner, user, name, askers, dueAt, request = dueAt } = due;
 	const by: Actor = { owner, ...(user !== undefined && { user }), via: 'schedule', id: name };
 	const create: CreateInput | undefined =
 		target.kind === 'agent' ? { agent: target.agent, owner, user, by } : undefined;
-	const which = definition?.session === 'new' ? `${name} ${dueAt}` : name;
+	const which = definition?.session === 'new' ? `${name} ${request}` : name;
 	const findId = () => {
 		if (target.kind === 'session') return sessions.idFromString(target.session);
 		const { agent } = target;
 		return placeSessions({ owner, agent }).idFromName(toSessionName({ owner, user }, 'schedule', agent, which));
 	};
 	const input = { text, askers, transport: 'schedule', isPatient: true, create };
-	const once = { key: `schedule ${name} ${dueAt}`, request: 'schedule' };
+	const once = { key: `schedule ${name} ${request}`, request: 'schedule' };
 	const call = (one: SessionApi) => one.send({ owner, by }, input, { delivery: 'accepted', once });
 	let sessionId: string | undefined;
 	try {

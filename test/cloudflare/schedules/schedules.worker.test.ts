@@ -1,5 +1,5 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import type { ActiveSession } from '../../../src/cloudflare/agent/schedules.ts';
 import { type Config, readConfig } from '../../../src/cloudflare/config/config.ts';
@@ -9,9 +9,10 @@ import { armSchedules } from '../../../src/cloudflare/schedules/arm.ts';
 import { OwnerScheduler } from '../../../src/cloudflare/schedules/scheduler.ts';
 import { allEvents, createSession, readHistory, request, send } from '../../client.ts';
 import { now, setClock } from '../../clock.ts';
+import { createKeys } from '../../credentials.ts';
 import { counted } from '../../rows.ts';
 import { play } from '../../script.ts';
-import { runtime, writing } from '../../worker.ts';
+import worker, { runtime, writing } from '../../worker.ts';
 
 /** The environment of the objects under test. */
 const environment = { ...env };
@@ -160,6 +161,16 @@ describe('a session with wake-ups', () => {
 		await waitForRuns(id, 2);
 		for (const unknown of [`session.${id}.none`, 'agent.woken.none', 'nothing'])
 			expect((await request(`/v1/schedules/${unknown}/run`, {})).status).toBe(404);
+	});
+
+	test('runs once for each request, also at the same moment', async () => {
+		const id = await createSession('woken');
+		await put(id);
+		play(...Array(10).fill('Looked.'));
+		const run = async () => (await request(`/v1/schedules/session.${id}.look/run`, {})).json<Shown['last']>();
+		const woken = await Promise.all(Array.from({ length: 10 }, run));
+		expect(woken.map((one) => one?.outcome)).toEqual(Array(10).fill('ran'));
+		expect(new Set(woken.map((one) => one?.runId)).size).toBe(10);
 	});
 
 	test('cannot be a child session, which gets no wake-up tools and no schedules', async () => {
@@ -338,18 +349,49 @@ describe('the schedules of an agent', () => {
 	test('run now with the words of their function, also if it gives no words', async () => {
 		await arm();
 		const target = { kind: 'agent', agent: 'woken' } as const;
-		const now = { at: Date.parse('2030-03-04T06:10:00.000Z'), by: { owner: 'often', via: 'key', id: 'k' } } as const;
-		const run = async () => takeValue(await findDirectory('often').runSchedule(target, 'often', now));
+		const by = { owner: 'often', via: 'key', id: 'k' } as const;
+		const run = async (request = 'first') => {
+			const now = { at: Date.parse('2030-03-04T06:10:00.000Z'), by, request };
+			return takeValue(await findDirectory('often').runSchedule(target, 'often', now));
+		};
 		play('Well.');
 		const ran = await run();
 		expect(ran).toMatchObject({ outcome: 'ran', at: '2030-03-04T06:10:00.000Z' });
 		expect((await readInputsOf('often', ran?.sessionId ?? ''))[0]).toMatchObject({
 			content: 'It is 2030-03-04T06:10:00.000Z.',
 		});
-		// The same moment is the same run, so a lost answer may be asked for again.
+		// The same request is the same run, so a lost answer may be asked for again.
 		expect(await run()).toEqual(ran);
+		play('Well.');
+		const other = await run('second');
+		expect([other?.outcome, other?.sessionId === ran?.sessionId]).toEqual(['ran', false]);
 		writing.fn = () => undefined;
 		expect(await run()).toMatchObject({ outcome: 'skipped', reason: 'its function gave no text' });
+	});
+
+	test('run now also if their function is slow', async () => {
+		const { keys, bindings } = await createKeys({ shop: { owner: 'often' } });
+		await arm();
+		const held = Promise.withResolvers<string>();
+		let isBegun = false;
+		writing.fn = () => {
+			isBegun = true;
+			return held.promise;
+		};
+		vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+		try {
+			const headers = { authorization: `Bearer ${keys.shop}` };
+			const path = 'https://runlet.example.com/v1/schedules/agent.woken.often/run';
+			const answer = worker.request(path, { method: 'POST', headers }, bindings);
+			await expect.poll(() => isBegun).toBe(true);
+			vi.advanceTimersByTime(30_000);
+			vi.useRealTimers();
+			held.resolve('Well.');
+			play('Yes.');
+			expect(await (await answer).json()).toMatchObject({ outcome: 'ran' });
+		} finally {
+			vi.useRealTimers();
+		}
 	});
 
 	test('are skipped if their function returns no text, and fail if their function throws', async () => {

@@ -106,9 +106,10 @@ export function askDirectory<T>(
 	directories: DirectoryNamespace,
 	owner: string,
 	ask: (one: DirectoryApi, deadline: number) => Promise<T>,
+	timeoutMs = usualLimitMs,
 ): Promise<T> {
 	const call = (deadline: number) => ask(directories.get(directories.idFromName(owner)), deadline);
-	return reach(call, { what: 'The list of sessions', isSafe: true, timeoutMs: usualLimitMs });
+	return reach(call, { what: 'The list of sessions', isSafe: true, timeoutMs });
 }
 
 export function createCursor({ activeAt, place = activeAt, id }: Pick<Listed, 'activeAt' | 'place' | 'id'>): string {
