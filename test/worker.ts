@@ -54,6 +54,14 @@ const listed = tool.define({
 	needsApproval: true,
 	fn: (input) => JSON.stringify(input),
 });
+const keepCustomer = tool.define({
+	name: 'keep_customer',
+	description: 'Keeps the address of a customer in the state of the session.',
+	inputSchema: v.object({}),
+	passInput: true,
+	reads: 'private',
+	fn: (_, { state }) => state.set('customer', 'Ada'),
+});
 const stop = fn({ name: 'stop', params: [] }, () => halt('stopped', 'as asked'));
 const noisy = tool.define({
 	name: 'noisy',
@@ -445,7 +453,7 @@ export const runtime = {
 			tools: [echo, pay],
 			searchContents: true,
 		}),
-		defineAgent({ name: 'naming', description: 'Says what it got.', model: 'scripted', tools: [listed] }),
+		defineAgent({ name: 'naming', description: 'Says what it got.', model: 'scripted', tools: [listed, keepCustomer] }),
 		defineAgent({ name: 'ordering', description: 'Orders things.', model: 'scripted', tools: [order] }),
 		defineAgent({ name: 'hands', description: 'Works on files.', model: 'scripted', tools: hands, maxIterations: 40 }),
 		defineAgent({

@@ -56,6 +56,7 @@ test('a session of the first version answers the next message', async () => {
 				'session DROP COLUMN shards',
 				'session DROP COLUMN shards_of_all',
 				'session DROP COLUMN used_at',
+				'session DROP COLUMN left_by_calls',
 			];
 			for (const column of [...added, 'run DROP COLUMN exported', 'run DROP COLUMN origin'])
 				storage.sql.exec(`ALTER TABLE ${column}`);

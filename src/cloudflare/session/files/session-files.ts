@@ -222,6 +222,11 @@ export class SessionFiles {
 		return createWorkspace(this.#openForPeople());
 	}
 
+	/** Returns the workspace of a tool that is called outside of a run. `noteChange` runs in the transaction of a change. */
+	openForCall(noteChange: () => void): Workspace {
+		return createWorkspace(this.#openForPeople(noteChange));
+	}
+
 	/** Returns the workspace of a run's tools, which refuses changes after this attempt of the run has ended. */
 	openForRun(record: Pick<RunRecord, 'n' | 'boot' | 'attempt'>): Workspace {
 		return createWorkspace(this.#open(() => this.#store.runs.assertOpen(record)));

@@ -230,13 +230,23 @@ export class SessionLabels implements FlowFacts {
 			...this.#listImport('outside'),
 			...(workspace.journal.hasChangesOfPeople(since) ? [{ what: 'a file that somebody gave' }] : []),
 			...(isCopied ? [{ what: 'what tools remember of a copy' }] : []),
+			...this.#listLeft('outside'),
 			...(this.#recalled().outside ? [{ what: 'a memory with text of strangers' }] : []),
 		];
 	}
 
 	/** Lists what is in no message, and is private. */
 	#listPrivate(): readonly FlowSource[] {
-		return [...this.#listImport('private'), ...(this.#recalled().private ? [{ what: 'memories' }] : [])];
+		return [
+			...this.#listImport('private'),
+			...this.#listLeft('private'),
+			...(this.#recalled().private ? [{ what: 'memories' }] : []),
+		];
+	}
+
+	#listLeft(label: Label): readonly FlowSource[] {
+		const at = this.#store.session().leftByCalls?.[label];
+		return at === undefined || at < this.#since(label).at ? [] : [{ what: 'what a call without a run left' }];
 	}
 
 	/** The names of calls and the labels of messages in an import are texts that somebody else chose. */

@@ -12,6 +12,7 @@ import { assertArguments } from '../../agent/arguments.ts';
 import { assertNoSecret, createCallSecrets } from '../../agent/call-secrets.ts';
 import { findChildWork } from '../../agent/children.ts';
 import { findAgent } from '../../agent/define.ts';
+import { listCallLabels, listToolWords } from '../../agent/labels.ts';
 import { logUnexpected } from '../../log.ts';
 import type { ListedTool, OutsideAnswer, OutsideCall, OutsideEnd, OutsideLine } from '../../objects/outside-call.ts';
 import { type Bytes, toFailure } from '../../objects/reach.ts';
@@ -147,7 +148,9 @@ export class OutsideCalls {
 			});
 		const answered = waited && answer && toAnsweredEnd(waited, answer);
 		if (answered !== undefined) return answered;
-		const calls = await prepareSingleCalls(this.#createOptions(store.session(), by), this.#readHistory(), signal);
+		const noteChange = () => this.#noteChange(name);
+		const options = this.#createOptions(store.session(), by, noteChange);
+		const calls = await prepareSingleCalls(options, this.#readHistory(), signal);
 		const tool = calls.find(name);
 		const missing = `tool: there is no tool named ${name.slice(0, 200)}.`;
 		if (tool === undefined) throw new RunletError('invalid_request', missing, { field: 'tool' });
@@ -160,7 +163,9 @@ export class OutsideCalls {
 				emit: (event) => addNote(event, add),
 				store: (changes, question) => {
 					assertThere();
-					return question === undefined || canAsk ? storeChanges(store.state, changes) : undefined;
+					if (question !== undefined && !canAsk) return undefined;
+					if (changes.size > 0) noteChange();
+					return storeChanges(store.state, changes);
 				},
 			});
 		const outcome = await (tool.sequential === true ? this.#runAlone(work) : work());
@@ -201,7 +206,17 @@ export class OutsideCalls {
 		);
 	}
 
-	#createOptions({ agent, owner, user, by }: Whose, askedBy?: Actor) {
+	/** Notes what a call leaves in the session. Nothing in the history shows it, and its caller may be a model. */
+	#noteChange(tool: string): void {
+		const { runtime, store } = this.#options;
+		const { agent, leftByCalls } = store.session();
+		const words = listToolWords(findAgent(runtime.agents, agent), runtime.agents);
+		const labels = new Set(['outside', ...listCallLabels(tool, words)]);
+		const now = Object.fromEntries([...labels].map((label) => [label, Date.now()]));
+		store.update({ leftByCalls: { ...leftByCalls, ...now } });
+	}
+
+	#createOptions({ agent, owner, user, by }: Whose, askedBy?: Actor, noteChange = () => {}) {
 		const { runtime, store, config: readConfig, files, connections } = this.#options;
 		const config = readConfig();
 		const session = store.exists() ? store.session() : undefined;
@@ -224,7 +239,7 @@ export class OutsideCalls {
 			context: {
 				...options.context,
 				...{ owner, user, askedBy, ...ofSession },
-				workspace: session === undefined ? inMemory() : files.workspace,
+				workspace: session === undefined ? inMemory() : files.openForCall(noteChange),
 			},
 		};
 	}

@@ -16,7 +16,8 @@ import type { Schema } from '../../objects/migrate.ts';
  * activity outside of a run. `rerun` is the run that the session runs again. `cleared` has the labels that people
  * took back, `labels` what the older messages brought in. `shards` is the number of the owner's shards at the creation,
  * and `shards_of_all` the number of shards of the list of all owners when it got the session. It is NULL before.
- * `used_at` is when somebody opened the session, if it can be archived.
+ * `used_at` is when somebody opened the session, if it can be archived. `left_by_calls` is when calls without a run
+ * last left something in files or the state, by label.
  *
  * - `call`: the state of a call and a hash of its arguments. `resume` is the data of a tool that takes the answer
  *   itself. `input` are the edited arguments, `decision` is the decision about the call of a child, `decided_by` its
@@ -52,7 +53,7 @@ export const usualTables = `
 		owner TEXT NOT NULL, budget TEXT, expires_after INTEGER, title TEXT, summary INTEGER NOT NULL DEFAULT 0,
 		token_key TEXT NOT NULL, client_tools TEXT, listed_at INTEGER, importing INTEGER, parent TEXT, user TEXT,
 		created_by TEXT, imported INTEGER, rerun TEXT, cleared TEXT, labels TEXT, shards INTEGER, shards_of_all INTEGER,
-		used_at INTEGER
+		used_at INTEGER, left_by_calls TEXT
 	) WITHOUT ROWID;
 	CREATE TABLE run (
 		n INTEGER PRIMARY KEY, id TEXT NOT NULL, status TEXT NOT NULL, model TEXT, stop_after INTEGER,
@@ -160,6 +161,7 @@ export const schema: Schema = {
 		'ALTER TABLE session ADD COLUMN shards INTEGER;',
 		'ALTER TABLE session ADD COLUMN shards_of_all INTEGER;',
 		'ALTER TABLE session ADD COLUMN used_at INTEGER;',
+		'ALTER TABLE session ADD COLUMN left_by_calls TEXT;',
 	],
 };
 

@@ -40,6 +40,8 @@ export interface SessionRecord {
 	readonly rerun?: Rerun;
 	readonly cleared?: readonly Clearing[];
 	readonly labels?: ReadLabels;
+	/** When a call without a run last left something with a label in files or the state, in milliseconds since 1970. */
+	readonly leftByCalls?: Readonly<Partial<Record<Label, number>>>;
 	/** The number of shards of the owner when the session was created. So its directory never changes. */
 	readonly shards?: number;
 	/** The number of shards of the list of all owners when it got the session. Missing if it does not have the session. */
@@ -194,6 +196,7 @@ type Row = {
 	shards: number | null;
 	shards_of_all: number | null;
 	used_at: number | null;
+	left_by_calls: string | null;
 };
 
 function toSessionRow(row: Row): SessionRow {
@@ -214,6 +217,7 @@ function toSessionRow(row: Row): SessionRow {
 		rerun: row.rerun === null ? undefined : JSON.parse(row.rerun),
 		cleared: row.cleared === null ? undefined : JSON.parse(row.cleared),
 		labels: row.labels === null ? undefined : JSON.parse(row.labels),
+		leftByCalls: row.left_by_calls === null ? undefined : JSON.parse(row.left_by_calls),
 		shards: row.shards ?? undefined,
 		shardsOfAll: row.shards_of_all ?? undefined,
 		createdAt: row.created_at,

@@ -271,12 +271,14 @@ export class SessionStore {
 		clientTools,
 		cleared,
 		labels,
-	}: Partial<Pick<SessionRecord, 'title' | 'model' | 'clientTools' | 'cleared' | 'labels'>>): void {
+		leftByCalls,
+	}: Partial<Pick<SessionRecord, 'title' | 'model' | 'clientTools' | 'cleared' | 'labels' | 'leftByCalls'>>): void {
 		if (title !== undefined) this.#set('title', title);
 		if (model !== undefined) this.#set('model', model);
 		if (clientTools !== undefined) this.#set('client_tools', clientTools.length === 0 ? null : toJsonText(clientTools));
 		if (cleared !== undefined) this.#set('cleared', toJsonText(cleared));
 		if (labels !== undefined) this.#set('labels', toJsonText(labels));
+		if (leftByCalls !== undefined) this.#set('left_by_calls', toJsonText(leftByCalls));
 	}
 
 	/** The place of the newest summary. A model gets the conversation from there on. */
