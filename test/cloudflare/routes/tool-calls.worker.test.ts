@@ -2,7 +2,7 @@
 import { SELF } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { createClient } from '../../../src/client/index.ts';
-import { createSession, readHistory, readState, request, restart } from '../../client.ts';
+import { createSession, querySession, readHistory, readState, request, restart } from '../../client.ts';
 import { createKeys } from '../../credentials.ts';
 import { effects } from '../../effects.ts';
 import { play } from '../../script.ts';
@@ -118,6 +118,14 @@ test('a plan shows its diff before a person allows it', async () => {
 	const applied = await call({ tool: 'apply_plan', input: { planId }, session, answer }, 'planning');
 	expect(applied.body).toMatchObject({ type: 'result', isError: false });
 	expect(await (await request(`/v1/sessions/${session}/files/a.txt`)).text()).toBe('Hello.\n');
+});
+
+test('an approval that comes after the `approvalMs` of the agent does not count', async () => {
+	const session = await createSession('hasty');
+	const asked = { tool: 'pay', input: { amount: 5 }, session };
+	const { waiting } = (await call(asked, 'hasty')).body;
+	await querySession(session, 'UPDATE waiting_call SET created_at = created_at - 2');
+	expect((await call({ ...asked, answer: { waiting, approve: true } }, 'hasty')).status).toBe(409);
 });
 
 test('a call that a person denies does not run', async () => {

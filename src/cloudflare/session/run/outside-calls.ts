@@ -198,7 +198,9 @@ export class OutsideCalls {
 	}
 
 	#take(id: string, hash: string): WaitingCallRecord {
-		const waited = this.#options.store.calls.outside.take(id, Date.now());
+		const { runtime, store } = this.#options;
+		const { approvalMs } = findAgent(runtime.agents, store.session().agent);
+		const waited = store.calls.outside.take(id, Date.now(), approvalMs);
 		if (waited?.hash === hash) return waited;
 		throw new RunletError(
 			'conflict',

@@ -334,10 +334,12 @@ export class WaitingCallRows {
 	}
 
 	/** Removes and returns a waiting call. Returns nothing if it is unknown, answered, or too old. */
-	take(id: string, now: number): WaitingCallRecord | undefined {
+	take(id: string, now: number, approvalMs = longestMs): WaitingCallRecord | undefined {
 		type Row = { call: string; waits_for: WaitsFor; hash: string; resume: string | null; created_at: number };
 		const [row] = this.#sql.exec<Row>('DELETE FROM waiting_call WHERE id = ? RETURNING *', id).toArray();
-		if (row === undefined || row.created_at <= now - longestMs) return undefined;
+		if (row === undefined) return undefined;
+		const mostMs = row.waits_for === 'approval' ? Math.min(approvalMs, longestMs) : longestMs;
+		if (row.created_at <= now - mostMs) return undefined;
 		return { id, callId: row.call, for: row.waits_for, hash: row.hash, resume: row.resume ?? undefined };
 	}
 }
