@@ -71,6 +71,24 @@ test('runs a tool alone: a person fills its arguments, allows the call, and read
 	await pay.locator('.call[data-state="failed"]', { hasText: 'A person did not allow this.' }).waitFor();
 });
 
+test.each([
+	['with other keywords than properties', { anyOf: [{ type: 'object' }] }],
+	['with a negative length', { type: 'object', properties: { note: { type: 'string', maxLength: -1 } } }],
+	['of a free object', { type: 'object', additionalProperties: true }],
+])('takes arguments by a schema %s', async (_, inputSchema) => {
+	const tools = [{ name: 'pay', inputSchema }];
+	await page.route('**/v1/agents/desk/tools', (route) => route.fulfill({ json: { tools } }));
+	const pay = await openTool('pay');
+	await pay.locator('.result-fields').locator('input, textarea').waitFor();
+});
+
+test('shows no field for a tool without arguments', async () => {
+	const tools = [{ name: 'pay', inputSchema: { type: 'object', properties: {}, required: [] } }];
+	await page.route('**/v1/agents/desk/tools', (route) => route.fulfill({ json: { tools } }));
+	const pay = await openTool('pay');
+	expect(await pay.locator('.result-fields').count()).toBe(0);
+});
+
 test('stops a tool that runs alone', async () => {
 	const wait = await openTool('wait', 'patient');
 	await wait.getByRole('button', { name: 'Run wait', exact: true }).click();

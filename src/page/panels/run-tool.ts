@@ -19,8 +19,7 @@ export interface RunPlace {
 
 /** Makes the form. `tool` has the schema of the arguments. */
 export function createToolRun({ name, inputSchema }: AgentTool, place: RunPlace): HTMLElement {
-	const hasFields = isRecord(inputSchema.properties) && Object.keys(inputSchema.properties).length > 0;
-	const fields = hasFields ? createSchemaField(inputSchema, 'Arguments') : undefined;
+	const fields = takesArguments(inputSchema) ? createSchemaField(inputSchema, 'Arguments') : undefined;
 	const start = configure(element('button', 'primary', 'Run'), { ariaLabel: `Run ${name}` });
 	const stop = button('', 'Stop', () => running?.abort());
 	const outcome = element('div', 'outcome');
@@ -95,4 +94,12 @@ export function createToolRun({ name, inputSchema }: AgentTool, place: RunPlace)
 		}
 	});
 	return element('div', 'run-tool', form, outcome);
+}
+
+/** Whether a schema allows any arguments: by `properties`, or by another keyword, such as `anyOf` or `$ref`. */
+function takesArguments(schema: AgentTool['inputSchema']): boolean {
+	const { type: _, title: __, description: ___, $schema: ____, required: _____, ...others } = schema;
+	const { properties, additionalProperties = false, ...rest } = others;
+	const isNamed = isRecord(properties) && Object.keys(properties).length > 0;
+	return isNamed || additionalProperties !== false || Object.keys(rest).length > 0;
 }

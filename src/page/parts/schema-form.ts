@@ -94,7 +94,7 @@ function createLine(
 		if (typeof schema.minimum === 'number') field.min = `${schema.minimum}`;
 		if (typeof schema.maximum === 'number') field.max = `${schema.maximum}`;
 	}
-	if (typeof schema.maxLength === 'number') field.maxLength = schema.maxLength;
+	if (typeof schema.maxLength === 'number' && schema.maxLength >= 0) field.maxLength = schema.maxLength;
 	const read = () => (field.value === '' ? undefined : type === 'string' ? field.value : Number(field.value));
 	return { node: describe(schema, label, field), read };
 }
