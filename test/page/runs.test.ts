@@ -84,3 +84,28 @@ test('filters by agent, model, status, time, cost and words', async () => {
 	await choose('Cost', 'Over $1.00');
 	await expect.poll(titles).toEqual([]);
 });
+
+test('says that a cost is not known, and that a run no longer waits once a person has decided', async () => {
+	stage.play([call('p2', 'pay', { amount: 6 })], [text('Paid six.')]);
+	const id = await run('desk', 'Pay six.');
+	for await (const _ of client.submitResults(id, [{ id: 'p2', approve: true }]));
+	// A list knows of a new session after a moment.
+	await expect.poll(async () => (await client.listSessions({ q: 'six' })).sessions.length).toBe(1);
+	await open();
+	await page.getByLabel('Search runs').fill('six');
+	await expect.poll(titles).toEqual(['Pay six.', 'Pay six.']);
+	expect(await readTexts('.all-runs .state')).toEqual(['done', 'waited for a person']);
+	expect(await readTexts('.all-runs td.cost:has(small)')).toEqual(['no known cost5 tokens', 'no known cost5 tokens']);
+	await choose('Status', 'Waits for a person');
+	await expect.poll(titles).toEqual([]);
+});
+
+test('lists the runs of a fork once', async () => {
+	const id = await run('desk', 'Say this once.', 'And then this.');
+	const fork = await client.forkSession(id);
+	for await (const _ of client.sendMessage(fork.id, 'Only in the fork.'));
+	await expect.poll(async () => (await client.listSessions({ q: 'once' })).sessions.length).toBe(2);
+	await open();
+	await page.getByLabel('Search runs').fill('once');
+	await expect.poll(titles).toEqual(['Say this once.', 'Say this once.', 'Say this once.']);
+});

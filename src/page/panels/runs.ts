@@ -20,7 +20,11 @@ const searchAfterMs = 200;
 interface Row {
 	readonly session: ListedSession;
 	readonly run: Run;
+	readonly status: Status;
 }
+
+/** `waited`: a person has decided, or has written something else, so a later run goes on. */
+type Status = Run['status'] | 'waited';
 
 export const runs: Panel = {
 	name: 'runs',
@@ -64,17 +68,26 @@ export const runs: Panel = {
 	},
 };
 
-/** Reads a page of sessions with their newest runs, in one request. */
+/** Reads a page of sessions with their newest runs, in one request. Leaves out runs that were copied with a session. */
 async function readSessions({ client, signal }: Place, query: object, cursor: string | undefined) {
 	const page = await client.listSessions({ ...query, details: 'runs', limit: pageLength, cursor, signal });
-	const rows = page.sessions.flatMap((session) => (session.runs ?? []).map((run): Row => ({ session, run })));
+	const rows = page.sessions.flatMap((session) => {
+		// The newest run is the first one. Only this run can still wait.
+		const all = (session.runs ?? []).map((run, at): Row => ({ session, run, status: findStatus(run, at === 0) }));
+		return all.filter(({ run }) => Date.parse(run.createdAt) >= Date.parse(session.createdAt));
+	});
 	return { rows, cursor: page.cursor };
 }
 
-const wordsOfStatus: Readonly<Record<Run['status'], string>> = {
+function findStatus({ status }: Run, isNewest: boolean): Status {
+	return status.startsWith('awaiting') && !isNewest ? 'waited' : status;
+}
+
+const wordsOfStatus: Readonly<Record<Status, string>> = {
 	running: 'running',
 	awaiting_user: 'asks a person',
 	awaiting_tools: 'waits for a person',
+	waited: 'waited for a person',
 	completed: 'done',
 	halted: 'stopped',
 	cancelled: 'cancelled',
@@ -108,10 +121,10 @@ function createFilters(agents: readonly string[], onChange: () => void) {
 		root: element('div', 'tools filters', words, agent, model, status, since, cost),
 		/** Returns the part of the filters that the server knows. */
 		query: () => ({ q: words.value.trim() || undefined, agent: agent.value || undefined }),
-		fits({ run }: Row, ranWith: string): boolean {
+		fits({ run, status: state }: Row, ranWith: string): boolean {
 			return (
 				(model.value === '' || model.value === ranWith) &&
-				(status.value === '' || status.value === toGroup(run.status)) &&
+				(status.value === '' || status.value === toGroup(state)) &&
 				(since.value === '' || Date.now() - Date.parse(run.createdAt) < Number(since.value)) &&
 				(cost.value === '' || run.spent.usd > Number(cost.value))
 			);
@@ -124,7 +137,7 @@ function createFilters(agents: readonly string[], onChange: () => void) {
 	};
 }
 
-function toGroup(status: Run['status']): string {
+function toGroup(status: Status): string {
 	if (status.startsWith('awaiting')) return 'waiting';
 	return status === 'halted' || status === 'cancelled' ? 'stopped' : status;
 }
@@ -142,9 +155,9 @@ function createSelect(label: string, options: Readonly<Record<string, string>>, 
 	return select;
 }
 
-function createRow({ session, run }: Row, model: string): HTMLElement {
+function createRow({ session, run, status }: Row, model: string): HTMLElement {
 	const { id, agent, title = 'No message yet', excerpt } = session;
-	const { status, createdAt, endedAt, spent, error } = run;
+	const { createdAt, endedAt, spent, error } = run;
 	const name = element('th', '', link('title', toTraceAddress(id, { run: run.id }), title));
 	if (excerpt !== undefined) name.append(configure(element('p', 'about', excerpt), { dir: 'auto' }));
 	const mark = element('span', 'state', wordsOfStatus[status]);
@@ -157,10 +170,15 @@ function createRow({ session, run }: Row, model: string): HTMLElement {
 		element('td', '', agent),
 		element('td', '', model),
 		element('td', 'status', mark, error === undefined ? undefined : element('code', 'about', error)),
-		element('td', 'cost', describeUsd(spent.usd), element('small', '', `${spent.tokens.toLocaleString('en')} tokens`)),
+		element('td', 'cost', describeCost(spent), element('small', '', `${spent.tokens.toLocaleString('en')} tokens`)),
 		element('td', 'cost', took),
 		element('td', '', createAge(createdAt)),
 	);
 	row.dataset.run = run.id;
 	return row;
+}
+
+/** The list of runs does not tell a model without a known price from a free one. */
+function describeCost({ usd, tokens }: Run['spent']): string {
+	return usd === 0 && tokens > 0 ? 'no known cost' : describeUsd(usd);
 }
