@@ -2,7 +2,7 @@
 
 import { ClientError } from '../../client/error.ts';
 import type { SessionClient } from '../../client/sessions.ts';
-import type { Agent, Message, RunEvent, Session } from '../../client/types.ts';
+import type { Agent, Message, RunEvent, Session, Usage } from '../../client/types.ts';
 import { describeCached, describeCost, describeUsd } from '../../client/words.ts';
 import { configure, createTable, element, withoutTurns } from '../parts/element.ts';
 import { createForm } from '../parts/form.ts';
@@ -16,6 +16,8 @@ const mostMessages = 100;
 export function createMoneyView(tab: PaneTab, client: SessionClient, readVisit: () => Visit | undefined) {
 	const brief = element('span');
 	const body = element('div', 'lists money');
+	/** The turns that the conversation shows. Turns of events have no time. */
+	let shown: readonly ShownTurn[] = [];
 	const context = createContextView(client);
 	tab.brief.append(brief, context.brief);
 	tab.panel.append(body);
@@ -31,8 +33,11 @@ export function createMoneyView(tab: PaneTab, client: SessionClient, readVisit: 
 			if (signal.aborted) return;
 			void context.setSession(state, signal);
 			tab.isShown = state.budget.spent.tokens > 0;
-			brief.textContent = withoutTurns(describeBudget(state.budget));
-			body.replaceChildren(...createBudget(state), createRaise(state, client, refresh), ...createTurns(messages));
+			const isOwn = ({ at }: ShownTurn) => at === undefined || Date.parse(at) >= Date.parse(state.createdAt);
+			const hasUnknown = shown.some((turn) => isOwn(turn) && isUnpriced(turn.usage));
+			brief.textContent = withoutTurns(describeBudget(state.budget, hasUnknown));
+			const turns = createTurns(listTurns(messages), isOwn);
+			body.replaceChildren(...createBudget(state), createRaise(state, client, refresh), ...turns);
 		} catch (error) {
 			if (!signal.aborted && error instanceof ClientError) brief.textContent = withoutTurns(error.message);
 		}
@@ -44,20 +49,46 @@ export function createMoneyView(tab: PaneTab, client: SessionClient, readVisit: 
 
 	return {
 		refresh,
-		setTurn: context.setTurn,
+		addTurn(turn: Turn): void {
+			shown = [...shown, turn];
+			context.setTurn(turn);
+		},
+		/** Takes the turns of a conversation that is opened. */
+		showContext(messages: readonly Message[]): void {
+			shown = listTurns(messages);
+			const newest = shown.at(-1);
+			if (newest !== undefined) context.setTurn(newest);
+		},
 		clear(): void {
 			tab.isShown = false;
+			shown = [];
 			context.clear();
 			body.replaceChildren();
 		},
 	};
 }
 
+/** A turn of this session, or one that was copied with an older session. */
+interface ShownTurn extends Turn {
+	readonly at?: string;
+}
+
+function listTurns(messages: readonly Message[]): (Turn & { readonly at: string })[] {
+	return messages.flatMap((message) =>
+		message.role === 'assistant' && message.turn ? [{ ...message.turn, at: message.createdAt }] : [],
+	);
+}
+
+function isUnpriced({ costUsd, unpriced }: Usage): boolean {
+	return costUsd === undefined || unpriced !== undefined;
+}
+
 /** Describes money first, then tokens, each with its limit: `$0.0123 of $1.00 · 4,210 of 20,000 tokens`. */
-function describeBudget({ spent, limit }: Session['budget']): string {
+function describeBudget({ spent, limit }: Session['budget'], hasUnknown = false): string {
 	const money = [
 		spent.usd > 0 || limit.usd !== undefined ? describeUsd(spent.usd) : '',
 		toLimit(limit.usd, describeUsd),
+		hasUnknown && spent.usd > 0 ? ' and an unknown part' : '',
 	];
 	const tokens = `${describeCount(spent.tokens)}${toLimit(limit.tokens, describeCount)} tokens`;
 	return [money.join(''), tokens].filter((words) => words !== '').join(' · ');
@@ -94,11 +125,14 @@ function createRaise({ id, budget: { limit } }: Session, client: SessionClient, 
 	return form;
 }
 
-function createTurns(messages: readonly Message[]): HTMLElement[] {
-	const turns = messages.flatMap((message) =>
-		message.role === 'assistant' && message.turn ? [{ ...message.turn, at: message.createdAt }] : [],
-	);
-	if (turns.length === 0) return [];
+/** Lists the turns of this session. A fork has also copied turns, which the original session has paid. */
+function createTurns(all: ReturnType<typeof listTurns>, isOwn: (turn: ShownTurn) => boolean): HTMLElement[] {
+	const turns = all.filter(isOwn);
+	const copied = all.length - turns.length;
+	const about = copied === 1 ? '1 earlier turn is copied and' : `${copied} earlier turns are copied and`;
+	const note = element('p', 'side-note', `${about} not paid here.`);
+	const notes = copied === 0 ? [] : [note];
+	if (turns.length === 0) return notes;
 	const slowest = Math.max(1, ...turns.map(({ usage }) => usage.latencyMs ?? 0));
 	const rows = turns.map(({ model, usage, at }) => {
 		const ms = usage.latencyMs ?? 0;
@@ -111,7 +145,10 @@ function createTurns(messages: readonly Message[]): HTMLElement[] {
 		const cells = texts.map((text) => element('td', '', text));
 		return element('tr', '', element('td', '', time), ...cells, element('td', 'bar', bar));
 	});
-	return [createTable('', ['Turn at', 'Model', 'Cost', 'Tokens in', 'From cache', 'Tokens out', 'Time', ''], rows)];
+	return [
+		...notes,
+		createTable('', ['Turn at', 'Model', 'Cost', 'Tokens in', 'From cache', 'Tokens out', 'Time', ''], rows),
+	];
 }
 
 function toCount(tokens: number | undefined): string {

@@ -49,11 +49,8 @@ export function createSidePanels(
 			const lists = await client.listTasks(id, { signal }).catch(() => []);
 			if (!signal.aborted) tasks.show(lists.filter((list) => !shown.has(list.id)));
 		},
-		/** Shows how much of the context the newest of these replies used. */
-		showContext(messages: readonly Message[]): void {
-			const turn = messages.findLast((message) => message.role === 'assistant')?.turn;
-			if (turn !== undefined) money?.setTurn(turn);
-		},
+		/** Shows the cost and the context of the replies among these messages. */
+		showContext: (messages: readonly Message[]) => money?.showContext(messages),
 		/** Reads the panels again after a run. */
 		settle(): void {
 			void money?.refresh();
@@ -64,7 +61,7 @@ export function createSidePanels(
 				tasks.show(event.lists);
 				for (const { id } of event.lists) shown.add(id);
 			}
-			if (event.type === 'step') money?.setTurn(event);
+			if (event.type === 'step') money?.addTurn(event);
 			const mayHaveFiles = event.type === 'run.started' || (event.type === 'step' && event.toolResults.length > 0);
 			if (mayHaveFiles) void files.refresh();
 		},
