@@ -1,6 +1,6 @@
 /** Describes a run in words, for the page and the terminal. */
 
-import type { Agent, CallAnswer, RunEvent, TaskList, Usage } from '../client/types.ts';
+import type { Agent, RunEvent, TaskList, Usage } from '../client/types.ts';
 import { say } from './say.ts';
 
 /** Returns the text of a message's content, which can be a list of parts. */
@@ -171,8 +171,6 @@ export function describeModel({ model, models }: Pick<Agent, 'model' | 'models'>
 	return `${model} (${about.problem === undefined ? 'not ready' : `not ready: ${about.problem}`})`;
 }
 
-export function describeAnswer(answer: CallAnswer): string {
-	if (!('approve' in answer)) return toText(answer.output);
-	if (answer.approve) return say('Allowed');
-	return answer.reason ? say('Denied: {reason}', { reason: answer.reason }) : say('Denied');
+export function describeDenial(reason?: string): string {
+	return reason ? say('Denied: {reason}', { reason }) : say('Denied');
 }

@@ -3,6 +3,7 @@
 import { createConnectClient } from '../client/connect.ts';
 import { createHttp } from '../client/http.ts';
 import { ClientError, createClient, type Me } from '../client/index.ts';
+import { describeUsage } from '../client/words.ts';
 import { createAgentOffer } from './chat/agent-offer.ts';
 import { Chat } from './chat/chat.ts';
 import { createChoice, type Home } from './chat/choice.ts';
@@ -107,6 +108,7 @@ const chat: Chat = new Chat(createClient(chatServer), {
 	createSplitter,
 	extras: { createVersions, createAgentOffer, createDraftBox, createForkButton, forkAt, listenForEscape },
 	createAskedBy,
+	describeUsage,
 	createChoice: (onAgent) => createChoice(client, viewer, { onAgent, home }),
 	mayDecide: () => viewer.may('decide'),
 	mayWrite: () => viewer.may('sendMessage'),

@@ -403,7 +403,9 @@ test('a person allows a call, and denies another one', async () => {
 	await chat().getByRole('button', { name: 'Deny' }).click();
 	await sees('.prose', 'Not paid.');
 	await runEnds();
-	expect(await readTexts('.message')).toEqual(['You: Pay five.', 'You: Allowed', 'You: Pay six.', 'You: Denied']);
+	expect(await readTexts('.message')).toEqual(['You: Pay five.', 'You: Pay six.']);
+	expect(await readTexts('.call .answer')).toEqual(['payment 1: 5', 'Denied']);
+	expect(await readTexts('.question')).toEqual([]);
 });
 
 test('with a token a visitor is told that somebody has to allow a call, and sees what came of it', async () => {

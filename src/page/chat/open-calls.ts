@@ -3,7 +3,7 @@
 import type { CallAnswer, RunEvents, Session, WaitingCall } from '../../client/index.ts';
 import type { SessionClient } from '../../client/sessions.ts';
 import { findChildCall, type Question } from '../../client/waits.ts';
-import { describeAnswer } from '../../client/words.ts';
+import { toText } from '../../client/words.ts';
 import type { Asking } from '../parts/asked-by.ts';
 import { element } from '../parts/element.ts';
 import type { Visit } from '../parts/live.ts';
@@ -96,7 +96,8 @@ export function createOpenCalls(options: Options): OpenCalls {
 	async function sendAnswer(answer: CallAnswer, form: HTMLElement): Promise<void> {
 		if (shown === undefined) return;
 		const { id, box, signal } = shown;
-		const bubble = transcript.addMessage(describeAnswer(answer));
+		// A decision is shown at its call.
+		const bubble = 'approve' in answer ? undefined : transcript.addMessage(toText(answer.output));
 		transcript.showAnswer(answer);
 		const keepAgain = forms.forget(form);
 		if (box.querySelector(':is(input, select, textarea):enabled') === null) box.remove();
@@ -106,7 +107,7 @@ export function createOpenCalls(options: Options): OpenCalls {
 		} catch (error) {
 			if (signal.aborted) return;
 			keepAgain();
-			bubble.remove();
+			bubble?.remove();
 			box.remove();
 			transcript.calls.get(answer.id)?.wait();
 			await onRefused(error, answer.id);

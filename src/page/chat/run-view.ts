@@ -2,7 +2,7 @@
 
 import { say, sayOr } from '../../client/say.ts';
 import type { ChildEvent, RunEvent, Usage } from '../../client/types.ts';
-import { describeAwaiting, describeHalt, describeStop, describeUsage } from '../../client/words.ts';
+import { describeAwaiting, describeHalt, describeStop } from '../../client/words.ts';
 import { createMarkdown, type MarkdownOptions } from '../markdown/markdown.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { type Child, configure, element, link } from '../parts/element.ts';
@@ -28,8 +28,10 @@ interface RunViewOptions extends MarkdownOptions {
 	readonly calls?: Map<string, CallView>;
 	/** Makes what stands under the answer of a run, beside the icon that copies the answer. */
 	readonly createEnd?: (runId: string) => Node;
-	/** Whether the page is of somebody else: costs are not shown, and no other session is linked. */
+	/** Whether the page is of somebody else: no other session is linked. */
 	readonly isEmbedded?: boolean;
+	/** Says what a run used. Missing where the reader does not see costs. */
+	readonly describeUsage?: (usage: Usage | undefined) => string;
 }
 
 /**
@@ -49,7 +51,7 @@ type Canvas = ReturnType<typeof createCanvas>;
 
 function createCanvas(
 	parent: Node,
-	{ calls, draw, readFile, createEnd, isEmbedded = false }: RunViewOptions & { readonly calls: Map<string, CallView> },
+	{ calls, draw, readFile, createEnd, ...about }: RunViewOptions & { readonly calls: Map<string, CallView> },
 ) {
 	const root = parent.appendChild(configure(element('article', 'run'), { ariaLabel: say('Agent'), ariaBusy: 'true' }));
 	const turn = createTurn(root);
@@ -63,7 +65,7 @@ function createCanvas(
 		answer.addProvided();
 		turn.addCall(card);
 	});
-	const children = createChildren(calls, isEmbedded);
+	const children = createChildren(calls, about);
 
 	/** Ends the current block of text. */
 	function closeText() {
@@ -82,7 +84,7 @@ function createCanvas(
 	return {
 		root,
 		calls,
-		isEmbedded,
+		...about,
 		endTurn,
 		begin: answer.begin,
 		addLine(className: string, ...children: readonly Child[]): HTMLElement {
@@ -171,15 +173,15 @@ function createTurn(root: HTMLElement) {
 }
 
 /** Shows the runs of child sessions. Each run is inside the call that started it. */
-function createChildren(calls: ReadonlyMap<string, CallView>, isEmbedded: boolean) {
+function createChildren(calls: ReadonlyMap<string, CallView>, about: RunViewOptions) {
 	const views = new Map<string, RunView>();
 	return {
 		all: () => views.values(),
 		add({ id, session, agent, event }: ChildEvent): void {
 			const known = views.get(session);
-			const name = isEmbedded ? agent : link('', toSessionAddress(session), agent);
+			const name = about.isEmbedded ? agent : link('', toSessionAddress(session), agent);
 			const place = known === undefined ? calls.get(id)?.nest(name, session) : undefined;
-			const child = known ?? (place && createRunView(place, { isEmbedded }));
+			const child = known ?? (place && createRunView(place, about));
 			if (child === undefined) return;
 			views.set(session, child);
 			child.apply(event);
@@ -238,7 +240,7 @@ function showEvent(canvas: Canvas, event: RunEvent) {
 		case 'awaiting':
 			for (const { id } of event.toolCalls ?? []) calls.get(id)?.wait();
 			calls.get(event.question?.callId ?? '')?.wait();
-			canvas.addLine('question', describeAwaiting(event));
+			canvas.addLine(event.question ? 'question' : 'question waits', describeAwaiting(event));
 			return canvas.end();
 		case 'halted':
 			canvas.addLine('warning', describeHalt(event.reason));
@@ -262,12 +264,12 @@ function hasImages({ units = {} }: Usage): boolean {
 }
 
 function showUsage(canvas: Canvas, usage: Usage | undefined): void {
-	const words = canvas.isEmbedded ? '' : describeUsage(usage);
-	if (words !== '') canvas.addLine('usage', words);
+	const words = canvas.describeUsage?.(usage);
+	if (words) canvas.addLine('usage', words);
 }
 
 /** Returns the detail of a note. If the detail is the id of a child session, returns a link to this session. */
-function createDetail(detail = '', isEmbedded: boolean): Node | string {
+function createDetail(detail = '', isEmbedded?: boolean): Node | string {
 	if (!/^[0-9a-f]{64}$/.test(detail)) return detail;
 	return isEmbedded ? '' : link('', toSessionAddress(detail), 'open');
 }

@@ -1,6 +1,6 @@
 /** What contains a chat: the page of Runlet, or an element in a page of somebody else. */
 
-import type { ClientError, FeedbackClient, RunEvent, SessionClient } from '../../client/index.ts';
+import type { ClientError, FeedbackClient, RunEvent, SessionClient, Usage } from '../../client/index.ts';
 import type { Asking } from '../parts/asked-by.ts';
 import type { Root } from '../parts/element.ts';
 import type { createAgentOffer } from './agent-offer.ts';
@@ -26,6 +26,8 @@ export interface Surroundings {
 	readonly createMoney?: typeof createMoneyView;
 	/** Says who asks a person to decide. Missing where the reader does not see that. */
 	readonly createAskedBy?: (asking: Asking) => HTMLElement;
+	/** Says what a run used. Missing where the reader does not see costs. */
+	readonly describeUsage?: (usage: Usage | undefined) => string;
 	/** What only the page of Runlet has, so that the script of the element stays small. */
 	readonly extras?: {
 		readonly createVersions: typeof createVersions;
@@ -39,7 +41,7 @@ export interface Surroundings {
 	readonly createSplitter?: typeof createSplitter;
 	/** Shows a file. Missing where files can only be downloaded. */
 	readonly createFileView?: typeof createFileView;
-	/** Whether the page is of somebody else: costs are not shown, and no other session is linked. */
+	/** Whether the page is of somebody else: no other session is linked. */
 	readonly isEmbedded?: boolean;
 	/** Whether the reader can allow calls. */
 	readonly mayDecide?: () => boolean;

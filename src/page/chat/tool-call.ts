@@ -3,7 +3,7 @@
 import { describeBriefly, toWords } from '../../client/fields.ts';
 import { say } from '../../client/say.ts';
 import type { Message, RunEvent } from '../../client/types.ts';
-import { findSkillName, parseInput, splitDiff } from '../../client/words.ts';
+import { describeDenial, findSkillName, parseInput, splitDiff } from '../../client/words.ts';
 import { createDiff } from '../parts/diff.ts';
 import { type Child, configure, element, shorten, withoutTurns } from '../parts/element.ts';
 import { createFields } from '../parts/fields.ts';
@@ -75,7 +75,7 @@ export function createToolCall(name: string, { icon = 'tool', where = '' }: { ic
 
 		setResult(value: unknown, isError: boolean, parts: readonly ResultPart[] = []) {
 			setState(isError ? 'failed' : 'done');
-			const { diff, rest } = splitDiff(value);
+			const { diff, rest } = splitDiff(isError ? sayDenial(value) : value);
 			output.replaceChildren(createDetails(rest));
 			if (isError) notes.remove(rest);
 			const brief = withoutTurns(describeBriefly(rest));
@@ -159,6 +159,12 @@ function createDetails(value: unknown): HTMLElement {
 	if (typeof value === 'string') return element('pre', '', value);
 	const json = JSON.stringify(value, undefined, 2) ?? '';
 	return json.length > longestFields ? element('pre', '', json) : createFields(value);
+}
+
+/** Returns the words for a denied call in place of what the model reads. */
+function sayDenial(result: unknown): unknown {
+	const denied = /^A person did not allow this call. ?(.*)/s.exec(`${result}`);
+	return denied ? describeDenial(denied[1]) : result;
 }
 
 type ResultPart = NonNullable<Extract<RunEvent, { type: 'tool_result' }>['parts']>[number];

@@ -4,7 +4,7 @@ import { type RunEnd, toEvents } from '../../client/history.ts';
 import { say } from '../../client/say.ts';
 import type { Attachment, CallAnswer, Message } from '../../client/types.ts';
 import { sumRuns } from '../../client/usage.ts';
-import { describeAnswer, toSaidText, toText } from '../../client/words.ts';
+import { describeDenial, toSaidText, toText } from '../../client/words.ts';
 import type { ReadFile } from '../markdown/images.ts';
 import { createDrawing, createMarkdown, type Draw } from '../markdown/markdown.ts';
 import { toSessionAddress } from '../parts/address.ts';
@@ -32,11 +32,16 @@ export function createTranscript(
 		versions,
 		...parts
 	}: { readonly ratings: Ratings; readonly versions: Versions | undefined; readonly readFile: ReadFile },
-	{ root: place, life, isEmbedded }: Pick<Surroundings, 'root' | 'life' | 'isEmbedded'>,
+	{
+		root: place,
+		life,
+		isEmbedded,
+		describeUsage,
+	}: Pick<Surroundings, 'root' | 'life' | 'isEmbedded' | 'describeUsage'>,
 ) {
 	const root = find('#transcript', HTMLElement, place);
 	const tail = createTail(place, life);
-	const shared = { actions, versions, ...parts, isEmbedded };
+	const shared = { actions, versions, ...parts, isEmbedded, describeUsage };
 	/** The calls that are shown, by id. */
 	const calls = new Map<string, CallView>();
 	/** The results whose calls are in earlier messages, which are not shown yet. */
@@ -56,7 +61,7 @@ export function createTranscript(
 	/** Removes what stood under the newest run while nothing came after it. */
 	function goOn(old: string): void {
 		versions?.leave();
-		for (const gone of root.querySelectorAll(old)) gone.remove();
+		for (const gone of root.querySelectorAll(`${old}, .waits`)) gone.remove();
 		tail.announce();
 	}
 
@@ -68,7 +73,7 @@ export function createTranscript(
 		addRun: () => {
 			goOn('.offer');
 			const createEnd = (runId: string) => createAnswerEnd({ ended: runId }, runId, shared);
-			return createRunView(root, { calls, createEnd, isEmbedded, readFile: shared.readFile });
+			return createRunView(root, { ...shared, calls, createEnd });
 		},
 
 		/** Adds the icons below a message that was sent from here. */
@@ -119,7 +124,7 @@ export function createTranscript(
 			const call = calls.get(answer.id);
 			if (!('approve' in answer)) call?.setResult(answer.output, answer.isError === true);
 			else if (answer.approve) call?.resume();
-			else call?.setResult(describeAnswer(answer), true);
+			else call?.setResult(describeDenial(answer.reason), true);
 		},
 
 		addFailure(box: HTMLElement): void {
@@ -164,6 +169,7 @@ interface History extends LastRun {
 	readonly ratings: Ratings;
 	readonly versions: Versions | undefined;
 	readonly isEmbedded: boolean | undefined;
+	readonly describeUsage: Surroundings['describeUsage'];
 	readonly readFile: ReadFile;
 	readonly draw: Draw;
 	/** The arrows below the first message, which is an earlier version. */
@@ -188,7 +194,7 @@ function drawHistory(
 	messages: readonly Message[],
 	history: History,
 ): ReadonlyMap<string, CallView> {
-	const { results, ratings, isEmbedded, readFile, draw, isCut = false, end } = history;
+	const { results, ratings, isEmbedded, draw, isCut = false, end } = history;
 	const calls = new Map<string, CallView>();
 	const early = new Map<string, ToolMessage>();
 	/** The last reply of each run. Only the answer that it ends can be rated. */
@@ -202,7 +208,7 @@ function drawHistory(
 		const id = lastReplies.get(run)?.id;
 		return createAnswerEnd(id === undefined ? { ended: run } : { id }, run, history);
 	};
-	const createView = () => createRunView(place, { calls, draw, readFile, createEnd, isEmbedded });
+	const createView = () => createRunView(place, { ...history, calls, createEnd });
 	let { arrows } = history;
 	let view: RunView | undefined;
 	let runId: string | undefined;
@@ -221,7 +227,7 @@ function drawHistory(
 			if (call === undefined) early.set(message.toolCallId, message);
 			else setResult(call, message);
 		}
-		if (message.role === 'user' || (message.role === 'tool' && !view && message.isInput)) {
+		if (message.role === 'user' || (message.role === 'tool' && !view && message.isInput && !message.isError)) {
 			const words = toSaidText(message);
 			if (message.role === 'user' && message.from !== undefined) {
 				place.append(createReport(words, message, { draw, isEmbedded }));
