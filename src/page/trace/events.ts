@@ -1,4 +1,4 @@
-/** The events of a session as they arrive, each with its time and JSON. For each type, a filter can hide the events. */
+/** The events of a session as they arrive, each with its JSON, and with its time if it is known. For each type, a filter can hide the events. */
 
 import type { RunEvent } from '../../client/types.ts';
 import { button, configure, element, shorten, withoutTurns } from '../parts/element.ts';
@@ -7,8 +7,8 @@ import { button, configure, element, shorten, withoutTurns } from '../parts/elem
 const mostEvents = 1_000;
 /** The maximum number of characters that an event's line shows. */
 const longestBrief = 160;
-/** The format for the time of arrival in milliseconds, by the reader's clock. */
-const arrival = new Intl.DateTimeFormat('en', {
+/** The format for times in milliseconds, by the reader's clock. */
+const clock = new Intl.DateTimeFormat('en', {
 	...({ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const),
 	fractionalSecondDigits: 3,
 });
@@ -57,11 +57,11 @@ export function createEventList(toCurl: () => string) {
 	return {
 		root,
 		clear,
-		/** Shows an event in the next frame. */
-		push(event: RunEvent, id: string | undefined): void {
+		/** Shows an event in the next frame. `at` is its time in milliseconds since 1970. */
+		push(event: RunEvent, id: string | undefined, at: number | undefined): void {
 			const filter = findFilter(event.type);
 			filter.count();
-			const line = createLine(event, id);
+			const line = createLine(event, id, at);
 			line.hidden = !filter.isShown();
 			queue.push(line);
 			if (queue.length > mostEvents) queue.shift();
@@ -70,13 +70,11 @@ export function createEventList(toCurl: () => string) {
 	};
 }
 
-function createLine(event: RunEvent, id: string | undefined): HTMLElement {
+function createLine(event: RunEvent, id: string | undefined, at: number | undefined): HTMLElement {
 	const { type, ...data } = event;
 	const json = JSON.stringify(data);
 	const brief = element('span', 'brief', shorten(json, longestBrief));
-	const now = new Date();
-	const time = element('time', '', arrival.format(now));
-	configure(time, { dateTime: now.toISOString(), title: 'When it came to this page' });
+	const time = at === undefined ? element('span', 'at') : createTime(at);
 	const box = element('details', '', element('summary', '', time, element('b', '', type), brief));
 	box.addEventListener('toggle', () => {
 		if (box.open && box.querySelector('pre') === null)
@@ -85,6 +83,11 @@ function createLine(event: RunEvent, id: string | undefined): HTMLElement {
 	const line = element('li', '', box);
 	line.dataset.type = type;
 	return line;
+}
+
+function createTime(at: number): HTMLElement {
+	const title = 'When it was stored, or when it came to this page';
+	return configure(element('time', 'at', clock.format(at)), { dateTime: new Date(at).toISOString(), title });
 }
 
 function createFilter(type: string, onChange: (isShown: boolean) => void) {

@@ -3,6 +3,7 @@
 import type { SessionClient } from '../../client/sessions.ts';
 import type { Message, RunEvent, Session } from '../../client/types.ts';
 import { createRefresh, type Visit } from '../parts/live.ts';
+import { createEventTimes } from './event-times.ts';
 import { type TracedChild, type TracedRun, toRuns } from './spans.ts';
 import { createWaits, type TimedCall, type Waits } from './waits.ts';
 
@@ -109,7 +110,8 @@ function toWholeRuns({ messages, cursor }: History): History {
 
 interface Watcher {
 	onTrace(trace: Trace): void;
-	onEvent(event: RunEvent, id: string | undefined): void;
+	/** `at` is the time of the event in milliseconds since 1970, if it is known. */
+	onEvent(event: RunEvent, id: string | undefined, at: number | undefined): void;
 	onFailure(error: unknown): void;
 }
 
@@ -134,17 +136,20 @@ export function watchSession(client: SessionClient, { id, signal }: Visit, watch
 		if (signal.aborted) return;
 		watcher.onTrace(trace);
 		const run = trace.session.run?.id;
-		if (!isFollowing && run !== undefined && run !== followed) watchFailure(follow(run));
+		if (!isFollowing && run !== undefined && run !== followed) watchFailure(follow(run, trace));
 	});
 
-	async function follow(run: string): Promise<void> {
+	async function follow(run: string, trace: Trace): Promise<void> {
 		isFollowing = true;
 		followed = run;
 		const events = client.followRun(id, { signal });
+		const { session, runs } = trace;
+		const traced = runs.find((one) => one.id === run);
+		const findTime = createEventTimes(run, traced, session.run?.status === 'running');
 		for await (const event of events) {
 			if (signal.aborted) return;
 			if (event.type === 'run.started') followed = event.runId;
-			watcher.onEvent(event, events.lastEventId);
+			watcher.onEvent(event, events.lastEventId, findTime(event));
 			if (changing.has(event.type)) refresh();
 		}
 		isFollowing = false;
