@@ -438,7 +438,7 @@ describe('the trace', () => {
 				...['3 model Turn 2: staged', '0 model Turn 2: staged'],
 			]);
 		await sees('.traced summary', /How much is it\?.*6 tokens in, 4 out/);
-		expect(await rows('Turn 1').first().textContent()).toMatch(/\d+ mscost unknown · 3 tokens in, 2 out/);
+		expect(await rows('Turn 1').first().textContent()).toMatch(/\d+ mscost unknown3\sin, 2\sout/);
 		const [work, child, last] = [
 			await readBar('[data-depth="1"]'),
 			await readBar('[data-depth="2"]'),

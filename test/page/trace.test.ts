@@ -2,6 +2,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { call, reasoning, text } from '../e2e/ui/stage.ts';
 import {
+	client,
 	findBarriers,
 	openChat,
 	openPage,
@@ -12,6 +13,7 @@ import {
 	say,
 	sees,
 	shoot,
+	site,
 	stage,
 } from './setup.ts';
 
@@ -118,4 +120,70 @@ test('the wait of a person is apart from the bars, and the call begins with the 
 	expect(clock[0]).toBe('0');
 	expect(clock).toHaveLength(5);
 	await shoot('trace-wait');
+});
+
+const readTimes = async () =>
+	Object.fromEntries(
+		await page
+			.locator('.events li')
+			.evaluateAll((all) =>
+				all.map((one) => [one.getAttribute('data-type'), one.querySelector('time')?.getAttribute('datetime') ?? '']),
+			),
+	);
+
+test('the events of an ended run have the times of its messages, or none', async () => {
+	await ask();
+	const id = page.url().split('/').at(-1) ?? '';
+	const [asked, called, result, answered] = await client.listMessages(id);
+	await open();
+	await page.getByRole('button', { name: 'Events' }).click();
+	await sees('.events li', 'done');
+	expect(await readTimes()).toEqual({
+		...{ 'run.started': asked?.createdAt, tool_result: result?.createdAt, stop: answered?.createdAt },
+		...{ reasoning: '', tool_use_start: '', tool_use_input: '', tool_use_end: '', step: '', text: '', done: '' },
+	});
+	expect(called?.role).toBe('assistant');
+	await shoot('trace-events');
+});
+
+test('a run says that it runs, and later that it was stopped, without numbers that nobody knows', async () => {
+	stage.play(async (turn) => {
+		turn.say(text('So far'));
+		await turn.left;
+	});
+	await say('Go on for ever.');
+	await sees('.prose', 'So far');
+	await open();
+	await sees('.traced summary', /· running$/);
+	expect(await page.getByRole('button', { name: 'Rerun with…' }).count()).toBe(0);
+	await page.getByRole('button', { name: 'Stop' }).click();
+	await sees('.traced summary', /· no turn has ended$/);
+	await sees('.waterfall tr[data-state=stopped]', 'Next turn: staged');
+	expect(await row('Next turn').locator('.when').textContent()).toBe('not recorded');
+	expect(await row('Next turn').locator('.cost').textContent()).toBe('only in the cost of the session');
+	expect(await page.locator('.clock').count()).toBe(0);
+	await page.getByRole('button', { name: 'Rerun with…' }).waitFor();
+	await shoot('trace-stopped');
+});
+
+test('each part of the usage of a span stands on one line', async () => {
+	const long = { ...used, inputTokens: 2_280, outputTokens: 33 };
+	stage.play([long, text('Much.')]);
+	await say('How much?');
+	await sees('.usage', 'tokens');
+	await runEnds();
+	await open();
+	await sees('.waterfall .cost small', /^2,280\sin, 33\sout$/);
+	const heights = await page.locator('.waterfall .cost small').evaluateAll((all) => all.map((one) => one.clientHeight));
+	expect(new Set(heights).size).toBe(1);
+});
+
+test('a copied run says so', async () => {
+	await ask();
+	const fork = await client.forkSession(page.url().split('/').at(-1) ?? '');
+	stage.play([text('You are welcome.')]);
+	for await (const _ of client.sendMessage(fork.id, 'Thanks.'));
+	await page.goto(`${site.url}/#/sessions/${fork.id}/trace`);
+	await sees('.traced summary', /How much.*copied, not paid here$/);
+	expect(await page.locator('.traced summary', { hasText: 'Thanks.' }).textContent()).not.toContain('copied');
 });

@@ -19,7 +19,7 @@ export interface Span {
 	readonly start: number;
 	/** The time of the end. Missing if it is unknown. */
 	end?: number;
-	state: 'running' | 'waiting' | 'done' | 'failed' | 'left' | 'later';
+	state: 'running' | 'waiting' | 'done' | 'failed' | 'stopped' | 'left' | 'later';
 	readonly usage?: Usage;
 	/** The reason why the provider read fewer tokens from its cache than in the previous turn. */
 	readonly cacheMiss?: string;
@@ -53,6 +53,9 @@ export interface TracedRun {
 	usage: UsageSum;
 	/** How long people took to answer the calls that the run goes on with, in milliseconds. */
 	waitedMs: number;
+	isRunning?: boolean;
+	/** Whether the run was copied with an older session, which has paid for it. */
+	isCopied?: boolean;
 }
 
 export interface TracedChild {
@@ -73,7 +76,7 @@ export interface KnownCalls {
 
 /** Makes the runs of a session, oldest first. */
 export function toRuns(
-	{ model, run: newest }: Pick<Session, 'model' | 'run'>,
+	{ model, run: newest, createdAt }: Pick<Session, 'model' | 'run'> & Partial<Pick<Session, 'createdAt'>>,
 	messages: readonly Message[],
 	{ children = new Map(), times = new Map() }: KnownCalls = {},
 ): TracedRun[] {
@@ -95,10 +98,15 @@ export function toRuns(
 	}
 	const last = runs.at(-1);
 	const isRunning = newest?.status === 'running' && last?.id === newest.id;
-	if (last !== undefined && isRunning && open.size === 0) {
-		const next = { id: 'next', kind: 'model', name: `Next turn: ${model}`, depth: 0 } as const;
-		last.spans.push({ ...next, start: last.end, state: 'running' });
+	if (last !== undefined) last.isRunning = isRunning;
+	const cut = newest?.status === 'cancelled' ? 'stopped' : newest?.status === 'error' ? 'failed' : undefined;
+	const isCut = last?.id === newest?.id && messages.at(-1)?.role !== 'assistant';
+	const next = isRunning ? 'running' : isCut ? cut : undefined;
+	if (last !== undefined && next !== undefined && open.size === 0) {
+		const about = { id: 'next', kind: 'model', name: `Next turn: ${model}`, depth: 0 } as const;
+		last.spans.push({ ...about, start: last.end, state: next });
 	}
+	if (createdAt !== undefined) for (const run of runs) run.isCopied = run.end < Date.parse(createdAt);
 	const state = isRunning ? 'running' : newest?.status.startsWith('awaiting') ? 'waiting' : 'left';
 	for (const span of open.values()) span.state = last?.spans.includes(span) ? state : 'left';
 	return runs;

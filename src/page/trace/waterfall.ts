@@ -16,6 +16,7 @@ const wordsOfState = {
 	waiting: 'waits',
 	done: '',
 	failed: 'failed',
+	stopped: 'stopped',
 	left: 'no result in this run',
 	later: 'went on in a later run',
 };
@@ -97,15 +98,14 @@ function fillRun(box: HTMLDetailsElement): void {
 }
 
 function createRun(run: TracedRun, isOpen: boolean, options: Options): HTMLDetailsElement {
-	const waited = run.waitedMs > 0 ? `after a wait of ${describeTime(run.waitedMs)}` : '';
-	const facts = [describeTime(run.end - run.start), waited, describeUsage(run.usage)].filter(Boolean).join(' · ');
 	const start = new Date(run.start);
 	const time = configure(element('time', '', start.toLocaleTimeString()), { dateTime: start.toISOString() });
 	const title = element('b', 'title', run.title || 'A run that went on');
-	const summary = element('summary', '', title, element('span', 'about', time, ` · ${facts}`));
+	const summary = element('summary', '', title, element('span', 'about', time, ` · ${describeRun(run)}`));
 	const box = element('details', 'traced', summary);
 	box.dataset.run = run.id;
-	contents.set(box, () => [createSpanTable(run, options), options.createMore(run) ?? '']);
+	const createMore = () => (run.isRunning ? undefined : options.createMore(run));
+	contents.set(box, () => [createSpanTable(run, options), createMore() ?? '']);
 	box.open = isOpen;
 	// Add the rows only when a person opens the run.
 	box.addEventListener('toggle', () => {
@@ -114,6 +114,18 @@ function createRun(run: TracedRun, isOpen: boolean, options: Options): HTMLDetai
 	summary.addEventListener('click', () => options.onChosen(run));
 	if (isOpen) fillRun(box);
 	return box;
+}
+
+/** Describes what is known of the time and the cost of a run. They are stored when a turn ends. */
+function describeRun({ start, end, waitedMs, spans, usage, isRunning, isCopied }: TracedRun): string {
+	const hasTurn = spans.some((span) => span.kind === 'model' && span.end !== undefined);
+	const facts = [
+		isRunning ? 'running' : end > start ? describeTime(end - start) : '',
+		waitedMs > 0 ? `after a wait of ${describeTime(waitedMs)}` : '',
+		hasTurn ? describeUsage(usage) : isRunning ? '' : 'no turn has ended',
+		isCopied ? 'copied, not paid here' : '',
+	];
+	return facts.filter((words) => words !== '').join(' · ');
 }
 
 /** The time that the bars of a run cover. The wait for a person is before it. */
@@ -132,8 +144,8 @@ function createSpanTable(run: TracedRun, options: Options): HTMLElement {
 	const scale = { from: start, length: Math.max(1, end - start) * (isOpen ? 1.15 : 1) };
 	const shown = spans.slice(0, mostSpans);
 	const rows = shown.map((span) => createRow(span, scale, openDetails));
-	const table = createTable('waterfall', ['What', '', 'Time'], rows);
-	table.tHead?.rows[0]?.cells[1]?.append(createClock(scale));
+	const table = createTable('waterfall', ['What', '', 'Time, tokens'], rows);
+	if (end > start) table.tHead?.rows[0]?.cells[1]?.append(createClock(scale));
 	const rest = spans.length - rows.length;
 	if (rest > 0) table.append(element('caption', 'about', `${rest} more are not shown.`));
 
@@ -163,7 +175,10 @@ function createRow(span: Span, scale: Scale, onOpen: OnOpen): HTMLElement {
 	const words = wordsOfState[state];
 	const ran = end === undefined ? '' : describeTime(end - start);
 	const time = kind === 'provider' ? 'at the provider' : ran;
-	const tokens = [describeUsage(usage), cacheMiss && `cache missed: ${cacheMiss}`].filter(Boolean).join(' · ');
+	const isCut = end === undefined && (state === 'stopped' || state === 'failed');
+	const notes = isCut ? ['only in the cost of the session'] : [];
+	if (cacheMiss !== undefined) notes.push(`cache missed: ${cacheMiss}`);
+	const hint = kind === 'wait' ? 'before this run' : isCut ? 'not recorded' : undefined;
 	const bar = createBar(start - scale.from, (end ?? scale.from + scale.length) - start, scale.length);
 	const row = element('tr');
 	row.append(
@@ -174,14 +189,20 @@ function createRow(span: Span, scale: Scale, onOpen: OnOpen): HTMLElement {
 			...(words === '' ? [] : [' ', element('small', 'state-words', words)]),
 			...createMarks(labels).flatMap((mark) => [' ', mark]),
 		),
-		element('td', 'when', kind === 'wait' ? element('small', 'about', 'before this run') : bar),
-		element('td', 'cost', time, tokens === '' ? undefined : element('small', '', tokens)),
+		element('td', 'when', hint === undefined ? bar : element('small', 'about', hint)),
+		element('td', 'cost', time, ...[...listUsage(usage), ...notes].map((words) => element('small', '', words))),
 	);
 	const level = `${Math.min(depth, 4)}`;
 	Object.assign(row.dataset, { kind, state, depth: level, span: id });
 	row.style.setProperty('--depth', level);
 	row.title = kind === 'wait' ? '' : `began ${describeTime(start - scale.from)} after the run`;
 	return row;
+}
+
+/** Lists a line for each part of the usage. The column is narrow, and a large count stays beside its word. */
+function listUsage(usage: Span['usage']): string[] {
+	const words = describeUsage(usage).replace(' tokens in', '\u00a0in').replace(' out', '\u00a0out');
+	return words === '' ? [] : words.split(' · ');
 }
 
 /** Makes the name of a span: a button that opens its details, or a link to the child session. */
