@@ -1,6 +1,7 @@
 /** What a chat says of decisions and of costs. */
 import { beforeEach, expect, test } from 'vitest';
 import { call, text } from '../e2e/ui/stage.ts';
+import { spending } from './answers.ts';
 import {
 	client,
 	findBarriers,
@@ -70,4 +71,15 @@ test('the cost of a fork leaves out the turns that were copied', async () => {
 	expect(await page.locator('#money tbody tr').count()).toBe(1);
 	expect(await findBarriers()).toEqual([]);
 	await shoot('fork-cost');
+});
+
+test('spending without known prices is described by its tokens, and says why costs come later', async () => {
+	const [today] = spending.usage;
+	const spent = { tokens: 4_430, usd: 0 };
+	const usage = [{ ...today, spent, unpricedTokens: 4_430 }];
+	await page.route('**/v1/usage*', (route) => route.fulfill({ json: { ...spending, usage, groups: [] } }));
+	await page.goto(`${site.url}/#/spending`);
+	await sees('.chart .reading', /^at most 4,430 tokens, cost unknown$/);
+	await sees('#panel .about', 'They tell what it was some seconds after a run.');
+	await shoot('spending-unknown');
 });

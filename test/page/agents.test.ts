@@ -36,6 +36,9 @@ test('shows the model, the prompt, the tools and the schedules of an agent, and 
 	await desk.getByRole('button', { name: 'Run now digest' }).click();
 	await page.locator('#transcript').getByText('What is new?', { exact: true }).waitFor();
 	await sees('.prose', 'Nothing is new.');
+	// Nobody wrote this message, so it does not look as if the reader had written it.
+	await sees('.report', /^From a schedule.*What is new\?$/);
+	expect(await page.locator('.message').count()).toBe(0);
 });
 
 /** Opens the form that runs a tool alone. */

@@ -22,6 +22,10 @@ export const spending: Panel = {
 		const table = createTable('spending', ['Day', 'Owner', 'Cost', 'Tokens', ''], []);
 		const nothing = element('p', 'nothing', `Nothing was spent in the last ${days} days.`);
 		const limits = `By default a session may spend ${describeLimit(budgets.session)}, and an owner ${describeLimit(budgets.day)} a day.`;
+		const isHeld = usage.some(({ reserved }) => reserved.tokens > 0);
+		const held = isHeld
+			? ' What sessions spend is reserved at first. They tell what it was some seconds after a run.'
+			: '';
 		const show = (owner: string) => {
 			const isChosen = (entry: { readonly owner: string }) => owner === '' || entry.owner === owner;
 			const chosen = usage.filter(isChosen);
@@ -32,7 +36,7 @@ export const spending: Panel = {
 		};
 		show('');
 		const owners = [...new Set(usage.map(({ owner }) => owner))].sort();
-		root.append(element('p', 'about', limits), ...createOwnerField(owners, show), chart, parts, table, nothing);
+		root.append(element('p', 'about', limits, held), ...createOwnerField(owners, show), chart, parts, table, nothing);
 	},
 };
 
@@ -111,10 +115,10 @@ function createDayChart(usage: Spending['usage'], days: number, now = Date.now()
 	});
 }
 
-/** Describes a bar's cost. If no price is known, also shows the tokens. */
+/** Describes a bar's cost. If no price is known, shows the tokens. */
 function describeBar(spent: Cost): string {
-	const tokens = spent.unpricedTokens && spent.usd === 0 ? `, ${spent.tokens.toLocaleString('en')} tokens` : '';
-	return `${describeCost(spent)}${tokens}`;
+	const isUnknown = spent.unpricedTokens && spent.usd === 0;
+	return isUnknown ? `${spent.tokens.toLocaleString('en')} tokens, cost unknown` : describeCost(spent);
 }
 
 /** If there is only one owner, returns the owner's daily budget and today's spending, in the unit of the chart. */
