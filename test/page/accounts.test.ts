@@ -83,3 +83,25 @@ test('spending without known prices is described by its tokens, and says why cos
 	await sees('#panel .about', 'They tell what it was some seconds after a run.');
 	await shoot('spending-unknown');
 });
+
+test('a message by a schedule that waited for a run does not look as if the reader had written it', async () => {
+	const mayEnd = Promise.withResolvers<void>();
+	stage.play(
+		async (turn) => {
+			turn.say(text('One.'));
+			await mayEnd.promise;
+		},
+		[text('Nothing is new.')],
+	);
+	await say('Count to one.');
+	await sees('.prose', 'One.');
+	const session = page.url().split('/').at(-1) ?? '';
+	const { id } = await client.putSchedule({ session, name: 'news', text: 'What is new?', cron: '0 9 29 2 *' });
+	await client.runSchedule(id);
+	await page.evaluate(() => dispatchEvent(new Event('focus')));
+	await sees('#waiting li', /What is new\?.*From a schedule · Waits for the run to end/);
+	mayEnd.resolve();
+	await sees('.prose', 'Nothing is new.');
+	expect(await readTexts('.message')).toEqual(['You: Count to one.']);
+	await sees('.report', /^From a schedule.*What is new\?$/);
+});

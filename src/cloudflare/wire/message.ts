@@ -216,6 +216,9 @@ const about = {
 	createdAt: time,
 };
 const parts = v.optional(v.array(shownPart));
+const from = v.optional(
+	described(v.picklist(['agent', 'schedule']), 'What sent it: another agent, such as a report, or a schedule.'),
+);
 
 export const shownMessage = v.variant('role', [
 	v.object({
@@ -231,9 +234,7 @@ export const shownMessage = v.variant('role', [
 		content: v.string(),
 		parts,
 		messageId: v.optional(described(v.string(), 'The id that the page gave it (AI SDK, AG-UI).')),
-		from: v.optional(
-			described(v.picklist(['agent', 'schedule']), 'What sent it: another agent, such as a report, or a schedule.'),
-		),
+		from,
 		labels: v.optional(described(labels, '`outside`: strangers may have written it. `private`: it has private data.')),
 	}),
 	v.object({
@@ -265,6 +266,7 @@ export const waitingMessages = v.object({
 			content: v.string(),
 			parts,
 			attachments: about.attachments,
+			from,
 			steers: v.optional(described(v.literal(true), 'The current run takes it up before its next turn.')),
 		}),
 	),

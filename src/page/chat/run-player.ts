@@ -115,6 +115,10 @@ export function createTakenUp({ waiting, transcript, sent, loaded, onOther }: Ta
 		if (event.type === 'run.started') {
 			if (loaded !== undefined && loaded.session.run?.id !== event.runId) return onOther?.();
 			const begun = waiting.take(event.runId);
+			if (begun?.from !== undefined) {
+				view.root.before(transcript.createReport(begun));
+				return makePlace(view);
+			}
 			const message = begun === undefined ? sent : { bubble: show(begun), text: toSaidText(begun) };
 			if (begun !== undefined && message !== undefined) view.root.before(message.bubble);
 			if (message !== undefined && begun?.attachments === undefined)

@@ -2,7 +2,7 @@
 
 import { type RunEnd, toEvents } from '../../client/history.ts';
 import { say } from '../../client/say.ts';
-import type { Attachment, CallAnswer, Message } from '../../client/types.ts';
+import type { Attachment, CallAnswer, Message, WaitingMessage } from '../../client/types.ts';
 import { sumRuns } from '../../client/usage.ts';
 import { describeDenial, toSaidText, toText } from '../../client/words.ts';
 import type { ReadFile } from '../markdown/images.ts';
@@ -75,6 +75,9 @@ export function createTranscript(
 			const createEnd = (runId: string) => createAnswerEnd({ ended: runId }, runId, shared);
 			return createRunView(root, { ...shared, calls, createEnd });
 		},
+
+		/** Makes a message that no person wrote. */
+		createReport: (message: WaitingMessage) => createReport(toSaidText(message), message, { isEmbedded }),
 
 		/** Adds the icons below a message that was sent from here. */
 		letEdit(bubble: HTMLElement, text: string, begun: string): void {
@@ -311,7 +314,7 @@ function createSummary(text: string): HTMLElement {
 function createReport(
 	text: string,
 	{ from, labels }: Pick<UserMessage, 'from' | 'labels'>,
-	{ draw, isEmbedded }: Pick<History, 'draw' | 'isEmbedded'>,
+	{ draw, isEmbedded }: Partial<Pick<History, 'draw' | 'isEmbedded'>>,
 ): HTMLElement {
 	const [, agent, session = '', words = text] = /^([\w-]+) \(session ([\da-f]{64})\) ([\s\S]*)$/.exec(text) ?? [];
 	const name = agent === undefined || isEmbedded ? agent : link('', toSessionAddress(session), agent);

@@ -87,7 +87,7 @@ export function createWaitingList(client: SessionClient, place: Root, onShown: (
 }
 
 function createEntry(message: WaitingMessage, remove: () => Promise<void>): HTMLElement {
-	const { attachments = [], steers } = message;
+	const { attachments = [], from, steers } = message;
 	const text = toSaidText(message);
 	const files = attachments.length > 0 ? createFileList(attachments) : undefined;
 	const words = element('p', 'waiting-text', text, files);
@@ -95,6 +95,7 @@ function createEntry(message: WaitingMessage, remove: () => Promise<void>): HTML
 	const about = element(
 		'p',
 		'waiting-about',
+		from === 'schedule' ? `${say('From a schedule')} · ` : '',
 		fate,
 		createAction(say('Remove'), say('the message {text}', { text: shorten(text, 40) }), remove),
 	);

@@ -178,7 +178,8 @@ export function showWaiting({ queue }: SessionStore): Shown<typeof waitingMessag
 	const waiting = queue.all().map(({ runId, message, inbound, steers }) => {
 		const parts = 'parts' in message ? message.parts : undefined;
 		const attachments = showAttachments(inbound);
-		return { id: runId, content: messageText(message), parts, attachments, ...(steers && { steers: true as const }) };
+		const about = { attachments, from: findSource(inbound), ...(steers && { steers: true as const }) };
+		return { id: runId, content: messageText(message), parts, ...about };
 	});
 	return { waiting };
 }
@@ -215,13 +216,18 @@ function showLabels(
 			...(outside.length > 0 ? ['outside' as const] : []),
 			...(own.length > 0 ? ['private' as const] : []),
 		];
-		const { messageId, transport } = record.inbound ?? {};
-		const from = transport === 'agent' || transport === 'schedule' ? transport : undefined;
-		return { ...shown, messageId, from, labels: toGiven(labels) };
+		const { messageId } = record.inbound ?? {};
+		return { ...shown, messageId, from: findSource(record.inbound), labels: toGiven(labels) };
 	}
 	if (shown.role !== 'assistant' || shown.toolCalls === undefined) return shown;
 	const toolCalls = shown.toolCalls.map((call) => ({ ...call, labels: toGiven(listCallLabels(call.name, words)) }));
 	return { ...shown, toolCalls };
+}
+
+/** Returns what sent a message that no person wrote. */
+function findSource(inbound: Inbound | undefined): 'agent' | 'schedule' | undefined {
+	const transport = inbound?.transport;
+	return transport === 'agent' || transport === 'schedule' ? transport : undefined;
 }
 
 function toGiven(labels: readonly Label[]): Label[] | undefined {
