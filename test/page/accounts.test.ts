@@ -80,7 +80,7 @@ test('spending without known prices is described by its tokens, and says why cos
 	await page.route('**/v1/usage*', (route) => route.fulfill({ json: { ...spending, usage, groups: [] } }));
 	await page.goto(`${site.url}/#/spending`);
 	await sees('.chart .reading', /^at most 4,430 tokens, cost unknown$/);
-	await sees('#panel .about', 'They tell what it was some seconds after a run.');
+	await sees('#panel .about', 'what it spent is counted some seconds after its end.');
 	await shoot('spending-unknown');
 });
 

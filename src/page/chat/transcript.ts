@@ -25,6 +25,8 @@ import type { Versions } from './versions.ts';
 
 export type Transcript = ReturnType<typeof createTranscript>;
 
+type Around = Pick<Surroundings, 'root' | 'life' | 'isEmbedded' | 'describeUsage'>;
+
 /** `actions` are what a person can do with a message or an answer. */
 export function createTranscript(
 	actions: MessageActions,
@@ -32,12 +34,7 @@ export function createTranscript(
 		versions,
 		...parts
 	}: { readonly ratings: Ratings; readonly versions: Versions | undefined; readonly readFile: ReadFile },
-	{
-		root: place,
-		life,
-		isEmbedded,
-		describeUsage,
-	}: Pick<Surroundings, 'root' | 'life' | 'isEmbedded' | 'describeUsage'>,
+	{ root: place, life, isEmbedded, describeUsage }: Around,
 ) {
 	const root = find('#transcript', HTMLElement, place);
 	const tail = createTail(place, life);
@@ -48,14 +45,8 @@ export function createTranscript(
 	const results = new Map<string, ToolMessage>();
 
 	function addMessage(text: string, files: readonly Attachment[] = []): HTMLElement {
-		const parts = files.map(({ name, type, contentBase64 }) => ({
-			kind: 'image',
-			name,
-			mime: type,
-			data: contentBase64,
-		}));
 		versions?.leave();
-		return root.appendChild(createMessage(text, files, parts));
+		return root.appendChild(createMessage(text, files, files.map(toImage)));
 	}
 
 	/** Removes what stood under the newest run while nothing came after it. */
@@ -135,6 +126,10 @@ export function createTranscript(
 			tail.toEnd();
 		},
 	};
+}
+
+function toImage({ name, type: mime, contentBase64: data }: Attachment) {
+	return { kind: 'image', name, mime, data };
 }
 
 /** What a person can do after a run, until the next run begins. */

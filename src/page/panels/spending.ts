@@ -24,7 +24,7 @@ export const spending: Panel = {
 		const limits = `By default a session may spend ${describeLimit(budgets.session)}, and an owner ${describeLimit(budgets.day)} a day.`;
 		const isHeld = usage.some(({ reserved }) => reserved.tokens > 0);
 		const held = isHeld
-			? ' What sessions spend is reserved at first. They tell what it was some seconds after a run.'
+			? ' What a run may spend is reserved, and what it spent is counted some seconds after its end.'
 			: '';
 		const show = (owner: string) => {
 			const isChosen = (entry: { readonly owner: string }) => owner === '' || entry.owner === owner;
