@@ -48,6 +48,7 @@ export function createOpenCall(
 		result?.root,
 		element('div', 'decisions', ...(isApproval ? [yes, no, edit?.root, why] : [why, yes, no])),
 	);
+	if (why !== text) why.addEventListener('toggle', () => text.focus());
 	// A click on the card focuses it, and then the keys of the page decide about it.
 	configure(form, { tabIndex: -1, ariaLabel: say('{name} waits', { name }) });
 	const todo = isApproval ? '{name} waits: allow or deny it first.' : '{name} waits: say what came of it first.';
