@@ -112,11 +112,13 @@ describe('on a phone', () => {
 				if (place === 'inbox') await allow.scrollIntoViewIfNeeded();
 				await shoot(`card-phone-${place}`);
 				expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
-				for (const name of ['Allow', 'Deny']) {
-					const box = await page.getByRole('button', { name }).boundingBox();
-					expect(box?.y ?? 1_000).toBeLessThan(740);
-					expect(box?.height ?? 0).toBeGreaterThanOrEqual(44);
-				}
+				const boxes = await Promise.all(
+					['Allow', 'Deny'].map((name) => page.getByRole('button', { name }).boundingBox()),
+				);
+				// Each has one line of words, and both are equal.
+				expect(boxes.map((box) => box?.height)).toEqual([44, 44]);
+				expect(boxes[0]?.width).toBe(boxes[1]?.width);
+				for (const box of boxes) expect(box?.y ?? 1_000).toBeLessThan(740);
 			}
 			await settle(id);
 		},
@@ -157,7 +159,11 @@ describe('the keys of the page', () => {
 		await page.locator('.panel-head h2').click();
 		await card('Pay three.').hover();
 		await card('Pay three.').getByText('Why not').click();
-		await card('Pay three.').getByRole('textbox').focus();
+		expect(
+			await card('Pay three.')
+				.getByRole('textbox')
+				.evaluate((one) => one === document.activeElement),
+		).toBe(true);
 		await page.keyboard.type('ad');
 		expect(await card('Pay three.').getByRole('textbox').inputValue()).toBe('ad');
 		expect(await readStatus(third)).toBe('awaiting_tools');
@@ -168,6 +174,36 @@ describe('the keys of the page', () => {
 		stage.play([text('Paid three.')]);
 		await page.keyboard.press('a');
 		await expect.poll(() => readStatus(third)).toBe('completed');
+	});
+
+	test('decide about the only card, unless the person does not see it or writes', async () => {
+		await page.setViewportSize({ width: 1280, height: 500 });
+		const id = await begin({ text: 'Write to Ada.' }, call('m1', 'mail', mail));
+		await openInbox();
+		const card = page.locator('.open-call');
+		await card.waitFor();
+		const badge = () => card.locator('[data-key=A]').evaluate((one) => getComputedStyle(one, '::after').content);
+		const isFocused = () => card.evaluate((one) => one === document.activeElement);
+		expect(await badge()).toContain('A');
+		// The card is longer than the window, so the first key only shows it.
+		await page.keyboard.press('a');
+		expect(await isFocused()).toBe(true);
+		expect(await readStatus(id)).toBe('awaiting_tools');
+		await page.goto(`${site.url}/#/sessions/${id}`);
+		await page.setViewportSize({ width: 1280, height: 1_600 });
+		await card.waitFor();
+		expect(await page.evaluate(() => document.activeElement?.id)).toBe('text');
+		expect(await badge()).toBe('none');
+		await page.keyboard.press('Escape');
+		expect(await badge()).toContain('A');
+		await page.keyboard.press('?');
+		await sees('.shortcuts dd', 'Deny it');
+		await page.keyboard.press('a');
+		await page.keyboard.press('Escape');
+		expect(await readStatus(id)).toBe('awaiting_tools');
+		await page.keyboard.press('d');
+		await expect.poll(() => readStatus(id)).not.toBe('awaiting_tools');
+		await settle(id);
 	});
 
 	test('decide in the chat, too, and the buttons say so', async () => {

@@ -1,6 +1,6 @@
 /** The keys of the page, and their list. */
 
-import { button, configure, element } from '../parts/element.ts';
+import { button, configure, element, find } from '../parts/element.ts';
 
 interface Shortcut {
 	readonly keys: string;
@@ -26,14 +26,20 @@ export function createShortcuts({ onNew, onWrite }: Actions): HTMLButtonElement 
 		{ keys: 'Enter', what: 'Send the message; during a run, queue it' },
 		{ keys: `${command} Enter`, what: 'Steer the run with the message' },
 		{ keys: 'Shift Enter', what: 'Start a new line' },
-		{ keys: 'Escape', what: 'Stop the run, or close what is open' },
-		{ keys: '?', what: 'Show this list', key: '?', act: () => list.showModal() },
+		{ keys: 'Escape', what: 'Stop the run, close what is open, or leave the empty message box' },
+		{ keys: 'A', what: 'Allow what waits: the card in focus or under the pointer, or the only one' },
+		{ keys: 'D', what: 'Deny it' },
+		{ keys: 'J', what: 'Go to the next card of the inbox' },
+		{ keys: 'K', what: 'Go to the card before' },
+		{ keys: `${command} K`, what: 'Search panels, agents, sessions and actions' },
+		{ keys: '?', what: 'Show this list, where no field has the focus', key: '?', act: () => list.showModal() },
 	];
 	const list = createList(shortcuts);
 
 	addEventListener('keydown', (event) => {
 		const { key, ctrlKey, metaKey, altKey, shiftKey, defaultPrevented, isComposing } = event;
 		if (defaultPrevented || isComposing || altKey || document.querySelector(':modal') !== null) return;
+		if (key === 'Escape') leaveField(event.target);
 		const isHeld = (ctrlKey || metaKey) && shiftKey;
 		const found = shortcuts.find((one) => one.key === key.toLowerCase() && (one.isHeld ?? false) === isHeld);
 		if (found === undefined || (!isHeld && (ctrlKey || metaKey || isField(event.target)))) return;
@@ -46,6 +52,12 @@ export function createShortcuts({ onNew, onWrite }: Actions): HTMLButtonElement 
 /** Whether an element takes the keys itself. */
 function isField(target: EventTarget | null): boolean {
 	return target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null;
+}
+
+/** Takes the focus from the empty message box, so that the keys of the page work. While a run is on, Escape stops it. */
+function leaveField(target: EventTarget | null): void {
+	const [field, stop] = [find('#text', HTMLTextAreaElement), find('#stop', HTMLElement)];
+	if (target === field && field.value === '' && stop.hidden) field.blur();
 }
 
 function createList(shortcuts: readonly Shortcut[]): HTMLDialogElement {
