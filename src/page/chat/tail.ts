@@ -7,6 +7,8 @@ import { createIcon } from '../parts/icon.ts';
 /** Scrolls to the end of the conversation while it grows, unless the reader has scrolled up. */
 export function createTail(place: Root, life: AbortSignal) {
 	const node = find('#scroller', HTMLElement, place);
+	// It is read from its beginning.
+	const start = find('#welcome', HTMLElement, place);
 	const jump = createJump(find('#latest', HTMLButtonElement, place), () => toEnd());
 	const reader = watchReader(life);
 	let isAtEnd = true;
@@ -14,13 +16,14 @@ export function createTail(place: Root, life: AbortSignal) {
 	let lastHeight = 0;
 
 	function toEnd() {
+		if (!start.hidden) return;
 		node.scrollTop = node.scrollHeight;
 		setAtEnd(true);
 	}
 
 	function setAtEnd(value: boolean) {
 		isAtEnd = value;
-		jump.show(!value);
+		jump.show(!value && start.hidden !== false);
 	}
 
 	node.addEventListener(

@@ -38,6 +38,7 @@ export function createWelcome(place: Root) {
 			lead.hidden = intro === '';
 			more.replaceChildren(...(createMore === undefined ? [] : [createMore(onExample)]));
 			root.hidden = false;
+			find('#scroller', HTMLElement, place).scrollTop = 0;
 		},
 	};
 }
