@@ -16,12 +16,12 @@ import { createMoneyView } from './chat/money.ts';
 import { createSplitter } from './chat/splitter.ts';
 import { createTestSaver } from './chat/test-saver.ts';
 import { createVersions } from './chat/versions.ts';
-import { createHome, intro } from './home/home.ts';
+import { createHome, type HomeOptions, intro } from './home/home.ts';
 import { createAttention, createNotifySwitch } from './menu/attention.ts';
 import { createFoot } from './menu/foot.ts';
 import { createMenu } from './menu/menu.ts';
 import { createShortcuts } from './menu/shortcuts.ts';
-import { addPaletteKeys, listActions } from './palette/actions.ts';
+import { addPaletteKeys, listActions, otherWords } from './palette/actions.ts';
 import { createPalette } from './palette/palette.ts';
 import { missing } from './panels/missing.ts';
 import { createPanelView, listPanels } from './panels.ts';
@@ -85,10 +85,19 @@ const foot = createFoot({
 		startAnew();
 	},
 });
+/** What the start page says or opens when it is shown next. */
+let nextStart: Pick<HomeOptions, 'connected' | 'isAsked'> = {};
 const home: Home = {
 	intro,
-	create: ({ renew, ...start }) =>
-		createHome({ ...start, connection, readAgents: () => client.listAgents(), onConnected: renew }),
+	create({ renew, ...start }) {
+		const onConnected = (connected: string): Promise<void> => {
+			nextStart = { connected };
+			return renew();
+		};
+		const shown = nextStart;
+		nextStart = {};
+		return createHome({ ...start, ...shown, connection, readAgents: () => client.listAgents(), onConnected });
+	},
 };
 const chatRoot = find('#chat', HTMLElement);
 chatRoot.append(...createFrame());
@@ -221,6 +230,15 @@ function show(): void {
 /** Shows the start page of an agent. */
 function startChat(name: string): void {
 	chooseAgent(name);
+	showStart();
+}
+
+function connectModel(): void {
+	nextStart = { isAsked: true };
+	showStart();
+}
+
+function showStart(): void {
 	if (/^#?\/?$/.test(location.hash)) show();
 	else location.hash = '#/';
 }
@@ -228,10 +246,10 @@ function startChat(name: string): void {
 addPaletteKeys(
 	createPalette({
 		client,
-		listActions: () => listActions(client),
+		listActions: () => listActions(client, viewer, connectModel),
 		listPanels: () =>
 			listPanels(viewer).map(({ name, title, about }) => ({
-				...{ title, about, icon: findLook(name).icon },
+				...{ title, about, icon: findLook(name).icon, words: otherWords[name] },
 				run: () => {
 					location.hash = `#/${name}`;
 				},

@@ -24,6 +24,14 @@ import {
 openPage({ width: 1280, height: 900 });
 openStage();
 
+/** Whether all of an element is in view. */
+const isSeen = (selector: string): Promise<boolean> =>
+	page.locator(selector).evaluate((node) => {
+		const view = node.closest('#scroller')?.getBoundingClientRect();
+		const { top, bottom } = node.getBoundingClientRect();
+		return view !== undefined && top >= view.top && bottom <= view.bottom;
+	});
+
 describe('the agents of the start page', () => {
 	test('are cards with a description and an example, and a click chooses one', async () => {
 		await openChat();
@@ -51,10 +59,49 @@ describe('the agents of the start page', () => {
 	});
 });
 
+describe('the start page of a low window', () => {
+	const scrolled = () => page.locator('#scroller').evaluate(({ scrollTop }) => scrollTop);
+	const scrollTo = (top: number) =>
+		page.locator('#scroller').evaluate(
+			(node, to) =>
+				new Promise<void>((resolve) => {
+					node.addEventListener('scroll', () => requestAnimationFrame(() => resolve()), { once: true });
+					node.scrollTop = to;
+				}),
+			top,
+		);
+
+	test('begins at its top, also after a long conversation, and has no way to the end', async () => {
+		await page.setViewportSize({ width: 1280, height: 500 });
+		stage.play([text(Array.from({ length: 60 }, (_, at) => `Line ${at}\n\n`).join(''))]);
+		await openChat();
+		await say('Count');
+		await sees('.prose', 'Line 59');
+		await page.locator('#send').waitFor();
+		expect(await scrolled()).toBeGreaterThan(0);
+		await page.click('#new');
+		await page.locator('#welcome').waitFor();
+		expect(await scrolled()).toBe(0);
+		// The size of the conversation changes, and the start page stays where it is.
+		await page.setViewportSize({ width: 1280, height: 480 });
+		await page.evaluate(() => new Promise(requestAnimationFrame));
+		expect(await scrolled()).toBe(0);
+		await scrollTo(300);
+		await scrollTo(200);
+		expect(await page.locator('#latest').isVisible()).toBe(false);
+		await page.locator('.agent-name', { hasText: 'chief' }).click();
+		await sees('#welcome-name', 'chief');
+		await expect.poll(scrolled).toBe(0);
+	});
+});
+
 describe('a server that is not of npm start', () => {
 	test('shows the command that sets the key of a deployed Worker', async () => {
 		await openChat();
-		await page.locator('.connect').getByRole('button', { name: 'Connect a model' }).click();
+		await page
+			.locator('.connect')
+			.getByRole('button', { name: /^Connect a/ })
+			.click();
 		await sees('.connect pre', 'npx wrangler secret put ANTHROPIC_API_KEY');
 		await page.getByLabel('Provider').selectOption('GEMINI');
 		await sees('.connect pre', 'npx wrangler secret put GEMINI_API_KEY');
@@ -105,9 +152,28 @@ describe('npm start', () => {
 	});
 
 	test('takes the key of a provider, says why a wrong key fails, and then answers with a model of the provider', async () => {
+		await page.setViewportSize({ width: 1280, height: 700 });
 		await page.goto(runlet.url);
-		await page.locator('.connect').getByRole('button', { name: 'Connect a model' }).click();
+		const open = page.locator('.connect').getByRole('button', { name: 'Connect a model' });
+		await open.waitFor();
+		await shoot('connect-start');
+		expect(await isSeen('.connect > button')).toBe(true);
+		await open.click();
+		await page.getByRole('combobox', { name: 'Provider' }).selectOption('CHAT');
+		await sees('.connect small', 'The address of the API');
+		await page.getByRole('button', { name: 'Cancel' }).click();
+		expect(await open.evaluate((button) => button === document.activeElement)).toBe(true);
+		await page.keyboard.press('Control+k');
+		await page.keyboard.type('connect a model');
+		await page.keyboard.press('Enter');
+		await page.getByRole('button', { name: 'Check the key' }).waitFor();
 		await shoot('connect-form');
+		await page.locator('.connect').getByLabel('API key').fill('sk-right');
+		await page.getByLabel('Base URL').fill('http://127.0.0.1:9');
+		await page.getByRole('button', { name: 'Check the key' }).click();
+		await sees('.connect .failure', /^Base URL: http:\/\/127.0.0.1:9 cannot be reached/);
+		expect(await isSeen('.connect .failure')).toBe(true);
+		await shoot('connect-failure');
 		await page.locator('.connect').getByLabel('API key').fill('sk-wrong');
 		await page.getByLabel('Base URL').fill(baseUrl);
 		await page.getByRole('button', { name: 'Check the key' }).click();
@@ -121,6 +187,11 @@ describe('npm start', () => {
 		await page.locator('.connect-model select').selectOption('claude-haiku-4-5');
 		await page.getByRole('button', { name: 'Use this model' }).click();
 		await sees('.connect', 'Answers come from claude-haiku-4-5.');
+		await page.getByRole('status').filter({ hasText: 'Connected: claude-haiku-4-5' }).waitFor();
+		await shoot('connected');
+		expect(await isSeen('#welcome-name')).toBe(true);
+		expect(await isSeen('.connect .good')).toBe(true);
+		await page.getByRole('button', { name: 'Connect another model' }).waitFor();
 		const file = join(project, '.dev.vars');
 		expect(await readFile(file, 'utf8')).toBe(
 			`# mine\nGITHUB_TOKEN=abc\nANTHROPIC_API_KEY=sk-right\nANTHROPIC_BASE_URL=${baseUrl}\nMODEL=claude-haiku-4-5\n`,

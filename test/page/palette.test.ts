@@ -1,6 +1,17 @@
 /** The palette (Ctrl+K), which finds everything with the keyboard alone. */
 import { beforeEach, expect, test } from 'vitest';
-import { client, findBarriers, openChat, openPage, openStage, page, readTexts, sees, shoot } from './setup.ts';
+import {
+	client,
+	complaints,
+	findBarriers,
+	openChat,
+	openPage,
+	openStage,
+	page,
+	readTexts,
+	sees,
+	shoot,
+} from './setup.ts';
 
 openPage({ width: 1280, height: 800 });
 openStage();
@@ -69,6 +80,26 @@ test('searches the sessions with one request after the last letter, and opens on
 	await page.keyboard.press('Enter');
 	await expect.poll(() => page.url()).toContain('#/sessions/');
 	await page.locator('#side [aria-current]', { hasText: second ?? '' }).waitFor();
+});
+
+test('finds a panel by other words, first of those that only mention them', async () => {
+	await openPalette();
+	await page.keyboard.type('cost');
+	await expect.poll(marked).toBe('Spending');
+	for (const [words, found] of [
+		['schedules: run', 'Run a schedule now'],
+		['api key', 'Connect a model'],
+	] as const) {
+		await page.getByRole('combobox', { name: 'Search everything' }).fill(words);
+		await expect.poll(marked).toBe(found);
+	}
+	await page.keyboard.press('Escape');
+	await page.goto(`${page.url().split('#')[0]}#/inbox`);
+	await openPalette();
+	await page.keyboard.type('connect a model');
+	await page.keyboard.press('Enter');
+	await sees('.connect', 'Provider');
+	complaints.length = 0;
 });
 
 test('says when nothing was found', async () => {

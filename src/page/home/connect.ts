@@ -1,7 +1,7 @@
 /** Connects a model: takes the key of a provider, checks it there, and writes it where `npm start` reads it. */
 
 import { type ConnectClient, type ModelAccess, type ModelProvider, modelProviders } from '../../client/connect.ts';
-import type { Agent } from '../../client/index.ts';
+import { type Agent, ClientError } from '../../client/index.ts';
 import { button, configure, createCopy, element } from '../parts/element.ts';
 import { createField, createForm, createTextField } from '../parts/form.ts';
 
@@ -11,7 +11,11 @@ export interface ConnectOptions {
 	/** Reads the agents. */
 	readonly readAgents: () => Promise<readonly Agent[]>;
 	/** Called when the server runs with the new model. */
-	readonly onConnected: () => Promise<void>;
+	readonly onConnected: (model: string) => Promise<void>;
+	/** The model that was connected just now. */
+	readonly connected?: string;
+	/** Whether the form is open from the beginning. */
+	readonly isAsked?: boolean;
 }
 
 /** How long the server may take to start again, and the pause between two looks, in milliseconds. */
@@ -19,15 +23,41 @@ const startMs = 60_000;
 const pauseMs = 500;
 
 export function createConnect(options: ConnectOptions): HTMLElement {
+	const { agents, connection, connected, isAsked } = options;
 	const body = element('div', 'connect-body');
-	const about = element('p', 'about', ...describeModels(options.agents));
-	const open = button('', 'Connect a model', async () => {
+	const said = configure(element('p', 'good'), { role: 'status' });
+	const about = element('p', 'about', ...describeModels(agents));
+	const label = hasModel(agents) ? 'Connect another model' : 'Connect a model';
+	const open = button(hasModel(agents) ? '' : 'primary', label, () => void show());
+
+	async function show(): Promise<void> {
 		open.hidden = true;
-		const file = await findFile(options.connection);
-		body.replaceChildren(file === undefined ? createCommands() : createAccessForm(options, file));
+		const file = await findFile(connection);
+		const form = file === undefined ? createCommands() : createAccessForm(options, file);
+		form.querySelector('.form-end')?.append(button('', 'Cancel', close));
+		body.replaceChildren(form);
 		body.querySelector('select')?.focus();
-	});
-	return element('section', 'connect', element('h3', '', 'Model'), about, open, body);
+		body.scrollIntoView({ block: 'nearest' });
+	}
+
+	function close(): void {
+		body.replaceChildren();
+		open.hidden = false;
+		open.focus();
+	}
+
+	if (isAsked) void show();
+	// A screen reader reads only what comes into a status that is already on the page.
+	if (connected !== undefined)
+		requestAnimationFrame(() => {
+			said.textContent = `Connected: ${connected}`;
+		});
+	return element('section', 'connect', element('h3', '', 'Model'), said, about, open, body);
+}
+
+/** Whether a language model can answer, and not only `demo`. */
+export function hasModel(agents: readonly Agent[]): boolean {
+	return agents.some(({ model, ready }) => ready && model !== 'demo');
 }
 
 function describeModels(agents: readonly Agent[]): (Node | string)[] {
@@ -85,6 +115,7 @@ function createCommands(): HTMLElement {
 			element('code', '', 'MODEL'),
 			' under [vars] in wrangler.toml names the model of all agents that name none. On your machine, both are lines in .dev.vars.',
 		),
+		element('div', 'form-end'),
 	);
 }
 
@@ -93,10 +124,15 @@ function createAccessForm(options: ConnectOptions, file: string): HTMLElement {
 	const key = configure(element('input', 'line'), { type: 'password', autocomplete: 'off', spellcheck: false });
 	const baseUrl = configure(createTextField(), { inputMode: 'url', spellcheck: false });
 	const next = configure(element('div'), { role: 'status' });
+	const address = createField('Base URL', baseUrl, ' ');
 	const provider = createProviderField(adapt);
 	function adapt({ baseUrl: usual = 'https://llm.example.com/v1', needsKey }: ModelProvider): void {
 		baseUrl.placeholder = usual;
 		baseUrl.required = provider.read().baseUrl === undefined;
+		const hint = baseUrl.required
+			? 'The address of the API, up to the part before /chat/completions.'
+			: 'Only for a gateway, a proxy or a server of your own.';
+		address.querySelector('small')?.replaceChildren(hint);
 		key.required = needsKey;
 		next.replaceChildren();
 	}
@@ -105,16 +141,25 @@ function createAccessForm(options: ConnectOptions, file: string): HTMLElement {
 	const fields = [
 		createField('Provider', provider.field),
 		createField('API key', key, `It is checked at the provider, and then written to ${file} on this machine.`),
-		createField('Base URL', baseUrl, 'Only for a gateway, a proxy or a server of your own.'),
+		address,
 	];
 	const form = createForm('Check the key', fields, async () => {
 		const access = { provider: provider.read().name, key: key.value.trim(), baseUrl: baseUrl.value.trim() };
 		next.replaceChildren();
-		const models = await connection.checkModelAccess(access);
+		const models = await connection.checkModelAccess(access).catch(nameFields);
 		next.replaceChildren(createModelForm(options, { access, models, title: provider.read().title, file }));
 		next.querySelector('select')?.focus();
+		next.scrollIntoView({ block: 'nearest' });
 	});
 	return element('div', '', form, next);
+}
+
+/** Throws an error again, in which a field has the name that the form gives it. */
+function nameFields(error: unknown): never {
+	if (!(error instanceof ClientError)) throw error;
+	const { code, status, message } = error;
+	const named = message.replace(/^baseUrl:/, 'Base URL:').replace(/^key:/, 'API key:');
+	throw new ClientError(code, named, { status });
 }
 
 interface Checked {
@@ -131,9 +176,10 @@ function createModelForm(options: ConnectOptions, { access, models, title, file 
 	const form = createForm('Use this model', [createField('Model', model)], async () => {
 		await options.connection.connectModel({ ...access, model: model.value });
 		status.textContent = `Written to ${file}. The server starts again with it…`;
+		status.scrollIntoView({ block: 'nearest' });
 		const isServed = await waitForModel(options, model.value);
 		// A person may have left the start page in the meantime.
-		if (isServed && status.isConnected) return options.onConnected();
+		if (isServed && status.isConnected) return options.onConnected(model.value);
 		status.textContent = `Written to ${file}, but the server does not serve ${model.value} yet. The terminal of npm start says why.`;
 	});
 	return element(

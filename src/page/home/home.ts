@@ -1,9 +1,9 @@
 /** The parts of the start page below the chosen agent: all agents, the connection of a model, and the documents. */
 
 import type { Agent } from '../../client/index.ts';
-import { button, element, link } from '../parts/element.ts';
+import { button, element, find, link } from '../parts/element.ts';
 import { createPageIcon, type PageIconName } from '../parts/page-icon.ts';
-import { type ConnectOptions, createConnect } from './connect.ts';
+import { type ConnectOptions, createConnect, hasModel } from './connect.ts';
 
 /** What the start page says about this program. */
 export const intro = 'Runlet runs agents: they use tools, ask before they act, and go on where they stopped.';
@@ -25,7 +25,16 @@ export function createHome(options: HomeOptions): HTMLElement {
 		agents.length < 2
 			? undefined
 			: element('section', '', element('h3', '', 'Agents'), element('ul', 'agent-cards', ...cards));
-	return element('div', 'home', createConnect(options), all, createDocuments());
+	return element('div', 'home', placeConnect(options), all, createDocuments());
+}
+
+/** Shows the connection of a model above the examples while there is no model, or says there that it is connected. */
+function placeConnect(options: HomeOptions): HTMLElement | undefined {
+	const connect = createConnect(options);
+	document.querySelector('#welcome > .connect')?.remove();
+	if (hasModel(options.agents) && options.connected === undefined) return connect;
+	find('#examples', HTMLElement).before(connect);
+	return undefined;
 }
 
 function createCard(

@@ -4,15 +4,27 @@ import type { Client } from '../../client/index.ts';
 import { parseAddress } from '../parts/address.ts';
 import { element, find, save } from '../parts/element.ts';
 import { createPageIcon } from '../parts/page-icon.ts';
+import type { Viewer } from '../parts/viewer.ts';
 import type { Choice } from './palette.ts';
 
+/** Other words for panels. */
+export const otherWords: Readonly<Record<string, string>> = {
+	inbox: 'approvals',
+	runs: 'runs',
+	schedules: 'cron',
+	servers: 'connectors',
+	spending: 'costs budget money usage',
+	team: 'people users keys',
+};
+
 /** Lists the actions that are possible where the page is. */
-export function listActions(client: Client): readonly Choice[] {
+export function listActions(client: Client, viewer: Viewer, onConnect: () => void): readonly Choice[] {
 	const { session } = parseAddress(location.hash);
 	const press = (id: string) => () => find(id, HTMLButtonElement).click();
 	const isThere = (id: string): boolean => !find(id, HTMLButtonElement).hidden;
 	const anew: Choice = { title: 'New chat', icon: 'pen', run: () => find('#new', HTMLElement).click() };
-	if (session === undefined) return [anew, ...listThemes()];
+	const others = [...listStaffActions(viewer, onConnect), ...listThemes()];
+	if (session === undefined) return [anew, ...others];
 	return [
 		anew,
 		...(isThere('#trace-open')
@@ -22,7 +34,18 @@ export function listActions(client: Client): readonly Choice[] {
 			? [{ title: 'Save this session as a test', icon: 'test', run: press('#save-test') } as const]
 			: []),
 		{ title: 'Export this session', icon: 'download', run: () => void exportSession(client, session) },
-		...listThemes(),
+		...others,
+	];
+}
+
+function listStaffActions(viewer: Viewer, onConnect: () => void): readonly Choice[] {
+	if (!viewer.may('manageSession')) return [];
+	const openSchedules = (): void => {
+		location.hash = '#/schedules';
+	};
+	return [
+		{ title: 'Connect a model', words: 'provider api key', icon: 'plug', run: onConnect },
+		{ title: 'Run a schedule now', words: 'schedules', icon: 'clock', run: openSchedules },
 	];
 }
 

@@ -10,6 +10,8 @@ export interface Choice {
 	readonly title: string;
 	/** What stands behind the title. */
 	readonly about?: string;
+	/** Other words that find it. */
+	readonly words?: string | undefined;
 	readonly icon: PageIconName;
 	readonly run: () => void;
 }
@@ -56,17 +58,13 @@ export function createPalette(options: PaletteOptions): () => void {
 	let timer: ReturnType<typeof setTimeout> | undefined;
 
 	function show(): void {
-		const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-		const isFound = ({ title, about = '' }: Choice): boolean => {
-			const text = `${title} ${about}`.toLowerCase();
-			return words.every((word) => text.includes(word));
-		};
+		const choose = createFilter(field.value);
 		const count = results.show([
-			{ title: 'Actions', choices: listActions().filter(isFound) },
-			{ title: 'Go to', choices: listPanels().filter(isFound) },
-			{ title: 'New chat with', choices: agents.filter(isFound) },
+			{ title: 'Actions', choices: choose(listActions()) },
+			{ title: 'Go to', choices: choose(listPanels()) },
+			{ title: 'New chat with', choices: choose(agents) },
 			// Until the search has an answer, the list has those of the text before.
-			{ title: 'Sessions', choices: field.value === searched ? sessions : sessions.filter(isFound) },
+			{ title: 'Sessions', choices: field.value === searched ? sessions : choose(sessions) },
 		]);
 		none.hidden = count > 0;
 		status.textContent = count === 1 ? 'One result' : `${count} results`;
@@ -123,6 +121,21 @@ export function createPalette(options: PaletteOptions): () => void {
 		show();
 		void search();
 		if (agents.length === 0) void readAgents();
+	};
+}
+
+/** Returns what keeps the choices that have all words of a text: first those that have them in their name. */
+function createFilter(text: string): (choices: readonly Choice[]) => readonly Choice[] {
+	const wanted = text
+		.toLowerCase()
+		.split(/[\s:]+/)
+		.filter(Boolean);
+	const isIn = (...texts: readonly string[]): boolean =>
+		wanted.every((word) => texts.join(' ').toLowerCase().includes(word));
+	return (choices) => {
+		const found = choices.filter(({ title, words = '', about = '' }) => isIn(title, words, about));
+		const isNamed = ({ title, words = '' }: Choice): boolean => isIn(title, words);
+		return [...found.filter(isNamed), ...found.filter((one) => !isNamed(one))];
 	};
 }
 

@@ -31,6 +31,7 @@ async function run(control: HTMLButtonElement, place: HTMLElement, work: () => P
 		await work();
 	} catch (error) {
 		place.replaceChildren(createFailure(error, () => void run(control, place, work)));
+		place.scrollIntoView({ block: 'nearest' });
 	}
 	control.disabled = false;
 }
