@@ -42,6 +42,26 @@ async function edit(message: string, newer: string, answer: string): Promise<voi
 }
 
 describe('a message that was edited and regenerated', () => {
+	test('keeps the arrows where they were pressed', async () => {
+		stage.play([text('Blue.')], [text('Green.')], [text('Deep.')], [text('Steep.')]);
+		await ask('A poem of the sea', 'Blue.');
+		await edit('A poem of the sea', 'A poem of the hills', 'Green.');
+		await ask('How deep?', 'Deep.');
+		await edit('How deep?', 'How steep?', 'Steep.');
+		const arrow = () => page.locator('.versions:visible').last().getByRole('button', { name: 'Earlier version' });
+		for (const answer of ['Deep.', 'Blue.']) {
+			if (answer === 'Blue.') await page.locator('.versions').first().scrollIntoViewIfNeeded();
+			const earlier = answer === 'Blue.' ? button('Earlier version').first() : arrow();
+			const before = await earlier.boundingBox();
+			await earlier.click();
+			await sees('.version .prose', answer);
+			expect(await arrow().boundingBox()).toEqual(before);
+			await shoot(`version-${answer}`);
+			await button('Later version').last().click();
+			await page.locator('.version').waitFor({ state: 'detached' });
+		}
+	});
+
 	test('keeps its versions, and shows each with the answers that it had', async () => {
 		stage.play([text('Blue.')], [text('Deep.')], [text('Green.')], [text('Steep.')], [text('Grey.')]);
 		await ask('A poem of the sea', 'Blue.');

@@ -71,6 +71,7 @@ export function createVersions(client: SessionClient, root: HTMLElement) {
 				if (next === undefined || id === undefined || visit === undefined) return;
 				const { signal } = visit;
 				const section = element('section', 'version');
+				let top: Element = section;
 				const replace = () => {
 					close(bubble);
 					hideFrom(bubble);
@@ -82,15 +83,17 @@ export function createVersions(client: SessionClient, root: HTMLElement) {
 					if (first === undefined || signal.aborted) return;
 					chain[at] = first;
 					const words = say('An earlier version. New messages follow the newest one; fork to go on from here.');
-					section.append(element('p', 'version-head', words));
 					replace();
 					draw(section, messages, createArrows(at));
+					// The words stand below the arrows, so that these stay where they were pressed.
+					top = section.querySelector('.message-end') ?? section;
+					top.after(element('p', 'version-head', words));
 				} catch (error) {
 					if (signal.aborted) return;
 					section.replaceChildren(createFailure(error, () => void show(at, pressed)));
 					replace();
 				}
-				section.scrollIntoView({ block: 'nearest' });
+				top.scrollIntoView({ block: 'nearest' });
 				focusArrow(section.querySelector('.versions'), pressed);
 			}
 
