@@ -216,7 +216,8 @@ function show(): void {
 	const panel = findPanel(address.panel);
 	menu.point();
 	showTrace();
-	if (address.trace !== undefined) trace.open(address.trace);
+	if (address.trace === undefined) chat.pane.uncover();
+	else trace.open(address.trace);
 	for (const root of chatRoots) root.hidden = panel !== undefined;
 	if (panel === undefined) {
 		panelView.close();

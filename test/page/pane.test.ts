@@ -127,4 +127,14 @@ test('is a sheet over the conversation on a phone', async () => {
 	expect(await findBarriers()).toEqual([]);
 	await page.getByRole('button', { name: 'Close' }).click();
 	await page.locator('#pane').waitFor({ state: 'hidden' });
+	// What is open in one session does not cover the next one.
+	const { id } = await client.createSession({ agent: 'desk' });
+	await page.locator('#trace-open').click();
+	await page.locator('#pane').waitFor();
+	await page.goto(`${page.url().split('#')[0]}#/sessions/${id}`);
+	await page.locator('#pane').waitFor({ state: 'hidden' });
+	expect(page.url()).toMatch(new RegExp(`${id}$`));
+	await page.reload();
+	await page.locator('#send:enabled').waitFor();
+	expect(await page.locator('#pane').isVisible()).toBe(false);
 });

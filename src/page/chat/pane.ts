@@ -12,6 +12,8 @@ import type { Surroundings } from './surroundings.ts';
 export interface Pane {
 	/** `hasChip`: whether the tab has a button below the conversation. */
 	readonly add: (id: string, title: string, options?: { readonly hasChip?: boolean }) => PaneTab;
+	/** Closes the pane where it covers the conversation. */
+	readonly uncover: () => void;
 }
 
 interface Entry {
@@ -111,7 +113,12 @@ export function createPane(root: Root, { createSplitter }: Pick<Surroundings, 'c
 		};
 	};
 
-	return { add };
+	const uncover = (): void => {
+		if (matchMedia(wideQuery).matches) return;
+		sessionStorage.removeItem(storageName);
+		choose('', false);
+	};
+	return { add, uncover };
 }
 
 function createEntry(id: string, title: string, { onTab, onChip }: Readonly<Record<'onTab' | 'onChip', () => void>>) {
