@@ -144,6 +144,12 @@ const panelRoot = find('#panel', HTMLElement);
 const panelView = createPanelView(panelRoot, { client, viewer }, menu.refresh);
 const chatRoots = [chatRoot, find('#chosen', HTMLElement)];
 
+/** Whether a link in the pane was followed, which then stays open. */
+let isFromPane = false;
+find('#pane', HTMLElement).addEventListener('click', ({ target }) => {
+	isFromPane = target instanceof Element && target.closest('a') !== null;
+});
+
 /** Reads changes that were made elsewhere, such as in another window. */
 function look(asksSession: boolean): void {
 	void menu.refresh();
@@ -216,8 +222,9 @@ function show(): void {
 	const panel = findPanel(address.panel);
 	menu.point();
 	showTrace();
-	if (address.trace === undefined) chat.pane.uncover();
-	else trace.open(address.trace);
+	if (address.trace !== undefined) trace.open(address.trace);
+	else if (!isFromPane) chat.pane.uncover();
+	isFromPane = false;
 	for (const root of chatRoots) root.hidden = panel !== undefined;
 	if (panel === undefined) {
 		panelView.close();

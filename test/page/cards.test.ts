@@ -203,6 +203,8 @@ describe('the keys of the page', () => {
 		expect(await readStatus(id)).toBe('awaiting_tools');
 		await page.keyboard.press('d');
 		await expect.poll(() => readStatus(id)).not.toBe('awaiting_tools');
+		// What is still shown would be asked for after it is removed.
+		await page.goto('about:blank');
 		await settle(id);
 	});
 

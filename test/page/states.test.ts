@@ -252,7 +252,10 @@ const states: Readonly<Record<string, () => Promise<void>>> = {
 	},
 	connect: async () => {
 		await openChat();
-		await page.locator('.connect').getByRole('button', { name: 'Connect a model' }).click();
+		await page
+			.locator('.connect')
+			.getByRole('button', { name: /^Connect a/ })
+			.click();
 		await page.locator('.connect pre').waitFor();
 		forgive(404);
 	},
