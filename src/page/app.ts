@@ -144,10 +144,10 @@ const panelRoot = find('#panel', HTMLElement);
 const panelView = createPanelView(panelRoot, { client, viewer }, menu.refresh);
 const chatRoots = [chatRoot, find('#chosen', HTMLElement)];
 
-/** Whether a link in the pane was followed, which then stays open. */
-let isFromPane = false;
+/** Whether the pane stays open for what is shown next: after a reload, and for a link that is in it. */
+let keepsPane = true;
 find('#pane', HTMLElement).addEventListener('click', ({ target }) => {
-	isFromPane = target instanceof Element && target.closest('a') !== null;
+	keepsPane = target instanceof Element && target.closest('a') !== null;
 });
 
 /** Reads changes that were made elsewhere, such as in another window. */
@@ -223,8 +223,8 @@ function show(): void {
 	menu.point();
 	showTrace();
 	if (address.trace !== undefined) trace.open(address.trace);
-	else if (!isFromPane) chat.pane.uncover();
-	isFromPane = false;
+	else if (!keepsPane) chat.pane.uncover();
+	keepsPane = false;
 	for (const root of chatRoots) root.hidden = panel !== undefined;
 	if (panel === undefined) {
 		panelView.close();
