@@ -168,7 +168,7 @@ describe('Fork from here', () => {
 		const id = readId();
 		await button('Earlier version').click();
 		await sees('.version .prose', 'Blue.');
-		await page.locator('.version .run').getByRole('button', { name: 'Fork from here' }).click();
+		await page.locator('.version-head').getByRole('button', { name: 'Fork from here' }).click();
 		await expect.poll(readId).not.toBe(id);
 		await expect.poll(readShown).toEqual(['You: The sea', 'Blue.']);
 		await runEnds();

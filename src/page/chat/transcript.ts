@@ -290,7 +290,7 @@ function endMessage(
 		void drawing.drawAll(() => {});
 	};
 	const isOld = isReplaced === true;
-	const versions = arrows ?? history.versions?.create(message, bubble, draw);
+	const versions = arrows ?? history.versions?.create(message, bubble, draw, history.actions.createFork);
 	const again = isInput === true && !isOld && attachments === undefined ? { id } : undefined;
 	addMessageEnd(bubble, { text, again, at: { id }, versions }, history.actions);
 }

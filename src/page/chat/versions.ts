@@ -9,6 +9,7 @@ import { configure, element } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
 import { createIconButton } from '../parts/icon.ts';
 import type { Visit } from '../parts/live.ts';
+import type { MessageActions } from './message-end.ts';
 
 /** The maximum number of messages of an earlier version that are shown. */
 const mostShown = 200;
@@ -43,7 +44,12 @@ export function createVersions(client: SessionClient, root: HTMLElement) {
 		},
 
 		/** Makes the arrows below the newest version of a message. Undefined if there is one version only. */
-		create(newest: Versioned, bubble: HTMLElement, draw: DrawVersion): HTMLElement | undefined {
+		create(
+			newest: Versioned,
+			bubble: HTMLElement,
+			draw: DrawVersion,
+			createFork: MessageActions['createFork'],
+		): HTMLElement | undefined {
 			const { version: total } = newest;
 			if (total === undefined) return undefined;
 			/** The version that is shown, and those after it, the newest first. */
@@ -87,7 +93,8 @@ export function createVersions(client: SessionClient, root: HTMLElement) {
 					draw(section, messages, createArrows(at));
 					// The words stand below the arrows, so that these stay where they were pressed.
 					top = section.querySelector('.message-end') ?? section;
-					top.after(element('p', 'version-head', words));
+					const fork = createFork?.({ id: (messages.at(-1) ?? first).id });
+					top.after(element('p', 'version-head', words, fork));
 				} catch (error) {
 					if (signal.aborted) return;
 					section.replaceChildren(createFailure(error, () => void show(at, pressed)));
