@@ -560,7 +560,7 @@ describe('the panels', () => {
 
 	test('define and remove tools of an owner, and name the field of an error', async () => {
 		await openPanel('Tools');
-		await sees('.nothing', 'You have defined no tool.');
+		await sees('.nothing', 'No HTTP tool is defined.');
 		await page.click('text=Define a tool');
 		await page.getByLabel('Name', { exact: true }).fill('page_weather');
 		await page.getByLabel('What it does').fill('Tells the weather.');
