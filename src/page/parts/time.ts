@@ -16,10 +16,7 @@ export function describeAge(at: string, now = Date.now()): string {
 	const seconds = (Date.parse(at) - now) / 1_000;
 	const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) ?? [];
 	if (unit === undefined) return seconds > 1 ? 'in a moment' : 'just now';
-	return new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' }).format(
-		Math.trunc(seconds / size),
-		unit,
-	);
+	return new Intl.RelativeTimeFormat('en', { style: 'short' }).format(Math.round(seconds / size), unit);
 }
 
 /** Shows how long ago a time was. The tooltip shows the date. */
