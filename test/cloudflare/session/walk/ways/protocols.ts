@@ -237,7 +237,8 @@ const a2a: Way = {
 		let outcome = judge(caller, 'sendMessage');
 		if (outcome === 'ok' && target === undefined && caller.kind === 'token') outcome = 403;
 		else if (outcome === 'ok' && target !== undefined) {
-			outcome = judgeIn(caller, session, { right: 'sendMessage', refusal: 'run' });
+			outcome = judgeIn(caller, session, { right: 'sendMessage' });
+			// All child sessions are of another agent, too.
 			if (outcome === 'ok' && session?.agent !== 'walker') outcome = 404;
 		}
 		if (outcome === 'ok' && session !== undefined && !isFree(session)) return false;
