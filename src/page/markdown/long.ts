@@ -7,8 +7,13 @@ import { element } from '../parts/element.ts';
 
 const longLength = 100_000;
 const partLength = 5_000;
-/** Matches text up to the end of a word. Its layout takes a small part of a frame. */
-const piece = /[\s\S]{1,10000}\S{0,100}/gu;
+/** The layout of a text of this length takes a small part of a frame. */
+const pieceLength = 10_000;
+/** Matches a piece up to the end of a word. */
+const piece = new RegExp(`[\\s\\S]{1,${pieceLength}}\\S{0,100}`, 'gu');
+
+/** Matches an empty line, or a line that begins or ends a block of code. */
+const emptyOrFence = / {0,3}(`{3,}|~{3,}).*$|[ \t]*$/my;
 
 /**
  * Splits a long text at empty lines outside of blocks of code. Each part but the last has at least `partLength` characters.
@@ -19,22 +24,31 @@ export function splitLong(text: string): readonly string[] {
 	const parts: string[] = [];
 	let fence: string | undefined;
 	let from = 0;
-	for (const { 0: line, 1: mark, index } of text.matchAll(/^(?: {0,3}(`{3,}|~{3,}).*|[ \t]*)$/gm)) {
+	for (let at = 0; at !== -1; at = findNextLine(text, at)) {
+		// A regular expression for each line takes too long.
+		if (!' \t\n`~'.includes(text.charAt(at))) continue;
+		emptyOrFence.lastIndex = at;
+		const [line, mark] = emptyOrFence.exec(text) ?? [];
 		if (mark !== undefined) {
 			if (fence === undefined) fence = mark;
-			else if (mark.startsWith(fence) && line.trim() === mark) fence = undefined;
-		} else if (fence === undefined && index - from >= partLength && index < text.length) {
-			parts.push(text.slice(from, index));
-			from = index;
+			else if (mark.startsWith(fence) && line?.trim() === mark) fence = undefined;
+		} else if (line !== undefined && fence === undefined && at - from >= partLength && at < text.length) {
+			parts.push(text.slice(from, at));
+			from = at;
 		}
 	}
 	return [...parts, text.slice(from)];
 }
 
+function findNextLine(text: string, at: number): number {
+	const end = text.indexOf('\n', at);
+	return end === -1 ? -1 : end + 1;
+}
+
 /** Splits a part without empty lines, such as a long table. Each piece is laid out alone when it comes near. */
 function toPieces(part: string): readonly (string | Node)[] {
-	const pieces = part.match(piece) ?? [];
-	return pieces.length === 1 ? pieces : pieces.map((text) => element('span', 'part', text));
+	if (part.length <= pieceLength) return [part];
+	return (part.match(piece) ?? []).map((text) => element('span', 'part', text));
 }
 
 /** Makes an element for each part. `draw` is called for each at most once, when its element comes near. */
