@@ -178,7 +178,7 @@ test('each part of the usage of a span stands on one line', async () => {
 	expect(new Set(heights).size).toBe(1);
 });
 
-test('a copied run says so', async () => {
+test('a trace says which runs were copied', async () => {
 	await ask();
 	const fork = await client.forkSession(page.url().split('/').at(-1) ?? '');
 	stage.play([text('You are welcome.')]);

@@ -26,7 +26,7 @@ export const rights = {
 	sendMessage: { role: 'customer', token: 'message' },
 	/** Decide about calls that wait for an approval. */
 	decide: { role: 'staff', token: 'approve' },
-	/** Rename, delete, fork and export sessions, and make tokens, links and schedules for them. */
+	/** Rename, delete, fork and export sessions, and make tokens, links and schedules for them. Call tools without a run. */
 	manageSession: { role: 'staff' },
 	/** Create sessions for others: set `user`, `for` and `metadata`. */
 	nameUser: { role: 'staff' },

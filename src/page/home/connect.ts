@@ -154,7 +154,7 @@ function createAccessForm(options: ConnectOptions, file: string): HTMLElement {
 	return element('div', '', form, next);
 }
 
-/** Throws an error again, in which a field has the name that the form gives it. */
+/** Throws the error again, with the names of the fields in the form. */
 function nameFields(error: unknown): never {
 	if (!(error instanceof ClientError)) throw error;
 	const { code, status, message } = error;

@@ -52,7 +52,7 @@ export function createMenu(client: Client, viewer: Viewer, { onNews, onWaiting }
 	function showSessions(sessions: readonly ListedSession[]): void {
 		const { activeElement } = document;
 		const focused = recent.contains(activeElement) ? activeElement?.getAttribute('href') : undefined;
-		// A session in which only tools ran alone has no title.
+		// A session without messages has no title, such as one for calls of tools.
 		const titled = sessions.filter(({ title }) => title !== undefined);
 		recent.replaceChildren(...titled.map(createEntry));
 		recent.hidden = titled.length === 0;

@@ -7,7 +7,7 @@ import { createPageIcon } from '../parts/page-icon.ts';
 import type { Viewer } from '../parts/viewer.ts';
 import type { Choice } from './palette.ts';
 
-/** Other words for panels. */
+/** More words by which a search finds a panel. */
 export const otherWords: Readonly<Record<string, string>> = {
 	inbox: 'approvals',
 	runs: 'runs',

@@ -1,4 +1,7 @@
-/** The events of a session as they arrive, each with its JSON, and with its time if it is known. For each type, a filter can hide the events. */
+/**
+ * Shows the events of a session as they arrive, each with its JSON, and with its time if the time is known. A filter hides
+ * the events of a type.
+ */
 
 import type { RunEvent } from '../../client/types.ts';
 import { button, configure, element, shorten, withoutTurns } from '../parts/element.ts';
@@ -7,7 +10,7 @@ import { button, configure, element, shorten, withoutTurns } from '../parts/elem
 const mostEvents = 1_000;
 /** The maximum number of characters that an event's line shows. */
 const longestBrief = 160;
-/** The format for times in milliseconds, by the reader's clock. */
+/** Formats times with milliseconds, in the time zone of the reader. */
 const clock = new Intl.DateTimeFormat('en', {
 	...({ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const),
 	fractionalSecondDigits: 3,

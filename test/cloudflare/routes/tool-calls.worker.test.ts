@@ -155,7 +155,7 @@ test('a result is no approval, and an approval is no result', async () => {
 	}
 });
 
-test('a tool that takes the answer to its question gets an answer that is no text as JSON', async () => {
+test('a tool gets an answer that is not a text as JSON', async () => {
 	const asked = { tool: 'order', input: { thing: 'tea' }, session: newSession() };
 	const size = (await call(asked, 'ordering')).body;
 	const colour = (await call({ ...asked, answer: { waiting: size.waiting, output: { cups: 2 } } }, 'ordering')).body;
