@@ -101,7 +101,9 @@ const rowsOfRoles: Readonly<Record<string, readonly Right[]>> = {
 	],
 	'create sessions for others (user, for) and with metadata': ['nameUser'],
 	'approve calls, see the inbox and the feedback': ['decide', 'seeInbox'],
-	'rename, delete, fork and export sessions; make tokens, links and schedules': ['manageSession'],
+	'rename, delete, fork and export sessions; make tokens, links and schedules; call tools without a run': [
+		'manageSession',
+	],
 	'see users, their memories and what they spent; see skills': ['seeUsers', 'seeSkills'],
 	'make vectors': ['makeVectors'],
 	'raise the budget of a session; create one with more than the agent’s': ['setBudget'],
