@@ -95,7 +95,7 @@ test('says that a cost is not known, and that a run no longer waits once a perso
 	await page.getByLabel('Search runs').fill('six');
 	await expect.poll(titles).toEqual(['Pay six.', 'Pay six.']);
 	expect(await readTexts('.all-runs .state')).toEqual(['done', 'waited for a person']);
-	expect(await readTexts('.all-runs td.cost:has(small)')).toEqual(['no known cost5 tokens', 'no known cost5 tokens']);
+	expect(await readTexts('.all-runs td.cost:has(small)')).toEqual(['unknown5 tokens', 'unknown5 tokens']);
 	await choose('Status', 'Waits for a person');
 	await expect.poll(titles).toEqual([]);
 });

@@ -163,6 +163,7 @@ export const listedRun = v.object({
 	endedAt: v.optional(time),
 	error: v.optional(described(v.string(), 'The code of the error that ended it.')),
 	spent: amount,
+	unpricedTokens: v.optional(described(v.number(), 'The tokens without a known price. Missing if there are none.')),
 });
 
 export const sessionPage = v.object({

@@ -170,7 +170,7 @@ function createRow({ session, run, status }: Row, model: string): HTMLElement {
 		element('td', '', agent),
 		element('td', '', model),
 		element('td', 'status', mark, error === undefined ? undefined : element('code', 'about', error)),
-		element('td', 'cost', describeCost(spent), element('small', '', `${spent.tokens.toLocaleString('en')} tokens`)),
+		element('td', 'cost', describeCost(run), element('small', '', `${spent.tokens.toLocaleString('en')} tokens`)),
 		element('td', 'cost', took),
 		element('td', '', createAge(createdAt)),
 	);
@@ -178,7 +178,8 @@ function createRow({ session, run, status }: Row, model: string): HTMLElement {
 	return row;
 }
 
-/** The list of runs does not tell a model without a known price from a free one. */
-function describeCost({ usd, tokens }: Run['spent']): string {
-	return usd === 0 && tokens > 0 ? 'no known cost' : describeUsd(usd);
+/** Describes a cost. An unknown price is shown as unknown, not as 0. */
+function describeCost({ spent: { usd }, unpricedTokens = 0 }: Run): string {
+	if (unpricedTokens === 0) return describeUsd(usd);
+	return usd > 0 ? `${describeUsd(usd)} and unknown` : 'unknown';
 }

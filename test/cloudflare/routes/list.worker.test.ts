@@ -7,7 +7,13 @@ import { play } from '../../script.ts';
 import worker from '../../worker.ts';
 
 const runsOf = v.object({
-	runs: v.array(v.object({ createdAt: v.string(), spent: v.object({ tokens: v.number() }) })),
+	runs: v.array(
+		v.object({
+			createdAt: v.string(),
+			spent: v.object({ tokens: v.number(), usd: v.number() }),
+			unpricedTokens: v.optional(v.number()),
+		}),
+	),
 });
 
 interface List {
@@ -106,6 +112,33 @@ describe('GET /v1/sessions with a filter', () => {
 		expect(runs[0]?.spent.tokens).toBeGreaterThan(0);
 		expect(runs.reduce((sum, { spent }) => sum + spent.tokens, 0)).toBe(budget.spent.tokens);
 		expect(Date.parse(runs[0]?.createdAt ?? '')).toBeGreaterThanOrEqual(Date.parse(runs[1]?.createdAt ?? ''));
+	});
+
+	test('tells the runs of a model without a known price from free ones', async () => {
+		const use = (costUsd?: number): ScriptedTurn => ({
+			text: 'Said.',
+			usage: { inputTokens: 5, outputTokens: 2, ...(costUsd !== undefined && { costUsd }) },
+		});
+		play(use());
+		const made = await ask('', { agent: 'scripted', model: 'scripted-unpriced', text: 'go' });
+		const { id } = await made.json<{ id: string }>();
+		for (const costUsd of [0, 0.25]) {
+			play(use(costUsd));
+			await ask(`/${id}/messages`, { text: 'More.' });
+		}
+		const find = async () => {
+			const { sessions } = await list('?details=runs');
+			const { runs } = v.parse(
+				runsOf,
+				sessions.find((session) => session.id === id),
+			);
+			return runs.map(({ spent: { usd }, unpricedTokens }) => [usd, unpricedTokens]);
+		};
+		await expect.poll(find).toEqual([
+			[0.25, undefined],
+			[0, undefined],
+			[0, 7],
+		]);
 	});
 
 	test('lists only the sessions of the agent, on all pages', async () => {

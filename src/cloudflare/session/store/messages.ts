@@ -174,6 +174,16 @@ export class MessageRows {
 		return this.#newestCost();
 	}
 
+	/** Counts the tokens without a known price of each run that has some. Skips messages before a place. */
+	unpricedTokens(from: number): ReadonlyMap<number, number> {
+		const rows = this.#sql.exec<{ run: number; tokens: number }>(
+			`SELECT run, SUM(cost ->> 'tokens') AS tokens FROM message
+			WHERE seq >= ? AND cost IS NOT NULL AND cost ->> 'isUnpriced' GROUP BY run`,
+			from,
+		);
+		return new Map(rows.toArray().map(({ run, tokens }) => [run, tokens]));
+	}
+
 	/** Returns the cost of the request for the message at a place. Missing if the message was imported. */
 	restore({
 		seq,

@@ -238,10 +238,12 @@ function toGiven(labels: readonly Label[]): Label[] | undefined {
 const mostRuns = 10;
 
 /** Shows the newest runs of a session, the newest first. */
-export function showRuns({ runs, spending }: SessionStore): Shown<typeof listedRun>[] {
+export function showRuns({ runs, spending, messages }: SessionStore): Shown<typeof listedRun>[] {
 	const shown: Shown<typeof listedRun>[] = [];
+	const newest = [...runs.newestFirst(Math.max(0, (runs.get()?.n ?? 0) - mostRuns))];
+	const unpricedTokens = messages.unpricedTokens(newest.at(-1)?.firstSeq ?? 0);
 	let later = nothing;
-	for (const { n, id, status, model, createdAt, endedAt, end } of runs.newestFirst(0)) {
+	for (const { n, id, status, model, createdAt, endedAt, end } of newest) {
 		const since = spending.getRun(n);
 		shown.push({
 			id,
@@ -251,9 +253,9 @@ export function showRuns({ runs, spending }: SessionStore): Shown<typeof listedR
 			endedAt: endedAt === undefined ? undefined : new Date(endedAt).toISOString(),
 			error: end?.event.type === 'error' ? end.event.code : undefined,
 			spent: minus(since, later),
+			unpricedTokens: unpricedTokens.get(n),
 		});
 		later = since;
-		if (shown.length === mostRuns) break;
 	}
 	return shown;
 }
