@@ -1,36 +1,8 @@
-import { Session } from 'node:inspector/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { doNow, uncounted } from '../../../../../src/core/base/work.ts';
-import { readHtml } from '../../../../../src/core/toolboxes/web/page.ts';
-
-const address = new URL('https://a.example/');
-
-const session = new Session();
-// Once for all pages: what is compiled while nobody counts has no blocks, and what is compiled again later has some.
-beforeAll(async () => {
-	session.connect();
-	await session.post('Profiler.enable');
-	await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
-});
-afterAll(async () => {
-	await session.post('Profiler.stopPreciseCoverage');
-	session.disconnect();
-});
-
-/** The scripts of the reader of pages, and of its libraries. The scripts of earlier tests may run beside the work. */
-const ofReader =
-	/[/\\]toolboxes[/\\]web[/\\]|[/\\]core[/\\]base[/\\]|[/\\]node_modules[/\\](?!@vitest|vitest|vite|vite-node|fast-check)/;
-
-/** Counts how often every block of code is run by a piece of work. */
-async function countSteps(work: () => void): Promise<number> {
-	// Counts from zero on.
-	await session.post('Profiler.takePreciseCoverage');
-	work();
-	const { result } = await session.post('Profiler.takePreciseCoverage');
-	const own = result.filter(({ url }) => ofReader.test(url));
-	const ranges = own.flatMap(({ functions }) => functions.flatMap((one) => one.ranges));
-	return ranges.reduce((sum, { count }) => sum + count, 0);
-}
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import * as v from 'valibot';
+import { beforeAll, describe, expect, test } from 'vitest';
 
 const levels = (tag: string) => `<${tag}>`.repeat(300);
 
@@ -55,11 +27,23 @@ const growing: readonly (readonly [name: string, start: string, piece: string])[
 	['entities without an end', '', '&amp;&#'],
 ];
 
-test.each(growing)('the work for a page of %s grows linearly with its length', async (_, start, piece) => {
-	const count = (characters: number) =>
-		countSteps(() => doNow(readHtml(start + piece.repeat(characters / piece.length), address, uncounted)));
-	await count(1_000);
-	const [once, fourTimes] = [await count(40_000), await count(160_000)];
-	// Linear work is four times as much, and quadratic work sixteen times.
-	expect(fourTimes / once).toBeLessThan(6);
+describe('the work for a page', () => {
+	let counts: readonly (readonly [once: number, fourTimes: number])[];
+	beforeAll(async () => {
+		const pages = JSON.stringify(growing.map(([, start, piece]) => [start, piece]));
+		const flags = ['--no-opt', '--no-maglev', '--no-flush-bytecode'];
+		const { stdout } = await promisify(execFile)(
+			process.execPath,
+			[...flags, join(import.meta.dirname, 'count-steps.ts'), pages],
+			{ env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' } },
+		);
+		counts = v.parse(v.array(v.tuple([v.number(), v.number()])), JSON.parse(stdout));
+	}, 120_000);
+
+	test.each(growing.map(([name], at) => ({ name, at })))('of $name grows linearly with its length', ({ at }) => {
+		const [once = 0, fourTimes = 0] = counts[at] ?? [];
+		expect(once).toBeGreaterThan(40_000);
+		// Linear work is four times as much, and quadratic work sixteen times.
+		expect(fourTimes / once).toBeLessThan(5);
+	});
 });
