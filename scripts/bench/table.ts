@@ -22,7 +22,7 @@ export interface Bar {
 }
 
 export function toBarTable(bars: readonly Bar[]): string {
-	const cells = bars.map(({ what, value, unit, most = Number.POSITIVE_INFINITY, least = 0 }) => [
+	const cells = bars.map(({ what, value, unit, most = Number.POSITIVE_INFINITY, least = Number.NEGATIVE_INFINITY }) => [
 		what,
 		`${toFigure(value)} ${unit}`,
 		most === Number.POSITIVE_INFINITY ? `at least ${least}` : `at most ${toFigure(most)}`,

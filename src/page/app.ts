@@ -17,6 +17,7 @@ import { createSplitter } from './chat/splitter.ts';
 import { createTestSaver } from './chat/test-saver.ts';
 import { createVersions } from './chat/versions.ts';
 import { createHome, type HomeOptions, intro } from './home/home.ts';
+import { warmUp } from './markdown/warm-up.ts';
 import { createAttention, createNotifySwitch } from './menu/attention.ts';
 import { createFoot } from './menu/foot.ts';
 import { createMenu } from './menu/menu.ts';
@@ -275,6 +276,7 @@ addEventListener('offline', showOffline);
 showOffline();
 
 listenForDecisions();
+warmUp();
 addEventListener('hashchange', show);
 /** Moves the focus to what the page is about. */
 function skip(): void {

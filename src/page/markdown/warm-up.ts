@@ -1,0 +1,45 @@
+/** Prepares the drawing of Markdown while the page is idle. */
+
+import { element } from '../parts/element.ts';
+import { createMarkdown } from './markdown.ts';
+
+/** A text with most kinds of Markdown. It has no formulas and no language of code, which load more scripts. */
+const sample = `# A *b* **c** ~~d~~ \`e\` [f](/g) https://a.example
+
+- a
+
+1. b
+   - [ ] c
+
+> d
+
+| a | b |
+|---|:-:|
+| c | d |
+
+\`\`\`
+a
+\`\`\`
+
+---
+
+<b>a</b> &amp; \\* b[^1]
+
+[^1]: c
+
+`;
+
+/**
+ * Draws a text twice that nobody sees. A browser compiles an expression when it is first used, and again at its second
+ * use: else the first answer waits for that.
+ */
+export function warmUp(times = 2): void {
+	if (!('requestIdleCallback' in globalThis)) return;
+	requestIdleCallback(() => {
+		const { write, flush, end } = createMarkdown(element('div'));
+		write(sample);
+		flush();
+		end();
+		if (times > 1) warmUp(times - 1);
+	});
+}
