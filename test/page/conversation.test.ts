@@ -62,6 +62,14 @@ describe('the end of a conversation', () => {
 		await expect.poll(isAtEnd).toBe(true);
 	});
 
+	test('is in a box that scrolls, and the page around it never does', async () => {
+		stage.play([text(lines('Line')), call('a1', 'add', { x: 1, y: 2 })], [text(lines('More'))]);
+		await say('Add');
+		await sees('.prose', 'More 59');
+		const height = await page.evaluate(() => document.documentElement.scrollHeight);
+		expect(height).toBe(640);
+	});
+
 	test('has a sign while something new is there', async () => {
 		stage.play([text(lines('Line'))], [text('News.')]);
 		await say('Count');
