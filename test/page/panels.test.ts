@@ -351,10 +351,11 @@ describe('the sessions', () => {
 		await page.getByRole('button', { name: 'Fork The plums.' }).click();
 		await sees('.prose', 'Plums are blue.');
 		expect(page.url()).not.toContain(id);
+		await sees('#recent .title', 'The plums. (fork)');
 		await page.goBack();
 
 		const coming = page.waitForEvent('download');
-		await page.getByRole('button', { name: 'Export The plums.' }).first().click();
+		await page.getByRole('button', { name: 'Export The plums.', exact: true }).click();
 		const download = await coming;
 		expect(download.suggestedFilename()).toMatch(/^session-\w{12}\.ndjson$/);
 		const path = await download.path();
@@ -362,7 +363,7 @@ describe('the sessions', () => {
 		const exported = Buffer.from(JSON.stringify(await client.exportSession(id), null, 2));
 
 		const before = await page.locator('tbody tr', { hasText: 'The plums.' }).count();
-		const remove = page.getByRole('button', { name: 'Delete The plums.' }).first();
+		const remove = page.getByRole('button', { name: 'Delete The plums.', exact: true });
 		// A double click presses only the first button.
 		await remove.dblclick();
 		expect(await page.getByRole('button', { name: 'Delete The plums. for good' }).isEnabled()).toBe(true);

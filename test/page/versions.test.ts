@@ -144,6 +144,7 @@ describe('Fork from here', () => {
 		await page.locator('.run').first().getByRole('button', { name: 'Fork from here' }).click();
 		await expect.poll(readId).not.toBe(id);
 		await expect.poll(readShown).toEqual(['You: First', 'One.']);
+		await sees('#recent [aria-current] .title', 'First (fork)');
 		await runEnds();
 		await ask('Third', 'Other.');
 		expect(sent[2]?.map(({ content }) => content)).toEqual(['First', 'One.', 'Third']);

@@ -8,10 +8,19 @@ import { createIconButton } from '../parts/icon.ts';
 import type { Visit } from '../parts/live.ts';
 import { findId, type Spot } from './again.ts';
 
-/** Forks a session. Returns the id of the fork. */
-export async function forkAt(client: SessionClient, { id, signal }: Visit, spot: Spot): Promise<string> {
-	const at = await findId(client, id, spot, signal);
-	return (await client.forkSession(id, { at, signal })).id;
+/** Forks a session at a spot. Returns the id of the fork. */
+export async function forkAt(client: SessionClient, visit: Visit, spot: Spot): Promise<string> {
+	return fork(client, visit, await findId(client, visit.id, spot, visit.signal));
+}
+
+/** Forks a session, and says so in the title of the fork. Returns the id of the fork. */
+export async function fork(client: SessionClient, { id, signal }: Visit, at?: string): Promise<string> {
+	const { id: copy, title } = await client.forkSession(id, { ...(at !== undefined && { at }), signal });
+	if (title === undefined) return copy;
+	const change = { title: `${shorten(title, 190)} (fork)` };
+	// A fork with the title of its original is a fork all the same.
+	await client.changeSession(copy, change, { signal }).catch(() => undefined);
+	return copy;
 }
 
 /** `text` is that of the message. An answer has none. */

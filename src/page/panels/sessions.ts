@@ -2,6 +2,7 @@
 
 import type { Client, ListedSession, NewSession, Session } from '../../client/index.ts';
 import { describeMoney } from '../../client/words.ts';
+import { fork } from '../chat/fork.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { button, configure, createTable, element, link, save } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
@@ -148,7 +149,7 @@ function createRow(listed: ListedSession, place: Place): HTMLElement {
 			});
 		}),
 		createAction('Fork', title, async () => {
-			location.hash = toSessionAddress((await client.forkSession(id, { signal })).id);
+			location.hash = toSessionAddress(await fork(client, { id, signal }));
 		}),
 		createAction('Export', title, async () => {
 			const parts: Blob[] = [];
