@@ -17,7 +17,7 @@ export async function forkAt(client: SessionClient, visit: Visit, spot: Spot): P
 export async function fork(client: SessionClient, { id, signal }: Visit, at?: string): Promise<string> {
 	const { id: copy, title } = await client.forkSession(id, { ...(at !== undefined && { at }), signal });
 	if (title === undefined) return copy;
-	const change = { title: `${shorten(title, 190)} (fork)` };
+	const change = { title: say('{title} (fork)', { title: shorten(title, 190) }) };
 	// A fork with the title of its original is a fork all the same.
 	await client.changeSession(copy, change, { signal }).catch(() => undefined);
 	return copy;
