@@ -30,6 +30,9 @@ describe('shows as it is', () => {
 		['another mode', 'old mode 100644\nnew mode 100755\n', ''],
 		['a header that names two files', 'diff --git a/harmless.txt b/harmless.txt\n', ''],
 		['a header that is cut', '--- a/x\n', ''],
+		['a header without a change', '--- a/x\n+++ b/x\n', ''],
+		['a move outside of a header of git', 'rename from x\nrename to secret.txt\n', ''],
+		['other words behind index', 'index is what I say\n', ''],
 	])('%s', (_, before, after) => {
 		const lines = (text: string) => text.split('\n').slice(0, -1);
 		const hunk = ['@@ -1 +1 @@', '-a', '+b'];
@@ -49,6 +52,44 @@ describe('shows as it is', () => {
 		const shown = readRows(text).map((row) => (typeof row === 'string' ? row : `--- a/${row.old}\n+++ b/${row.name}`));
 		expect(shown.join('\n')).toBe(text.trimEnd());
 	});
+});
+
+const hunk = '@@ -1 +1 @@\n-a\n+b\n';
+const toFile = (name: string) => ({ old: name, name, added: 1, removed: 1 });
+
+test.each(['größe.txt', 'say "hi".txt', 'x b/x', 'two  blanks.txt'])('reads the name %s', async (path) => {
+	const changed = await createDiff({ path, before: 'a\n', after: 'b\n' });
+	const moved = await createDiff({ path, from: `from ${path}`, before: 'a\n', after: 'a\n' });
+	const expected = [toFile(path), '@@ -1,1 +1,1 @@', '-a', '+b', { old: `from ${path}`, name: path, ...none }];
+	expect(readRows(changed + moved)).toEqual(expected);
+});
+
+test('leaves out the time behind a name, and nothing else', () => {
+	const [time, words] = ['\t2026-01-02 03:04:05.678 +0100', '\trm -rf /'];
+	expect(readRows(`--- a/x${time}\n+++ b/x${time}\n${hunk}`)[0]).toEqual(toFile('x'));
+	expect(readRows(`--- a/x${words}\n+++ b/x\n${hunk}`)[0]).toBe(`--- a/x${words}`);
+	const made = '--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@';
+	expect(readRows(`${made}\n+a\n`)).toEqual([{ old: undefined, name: 'x', added: 1, removed: 0 }, '+a']);
+	expect(readRows(`${made} rm -rf /\n+a\n`)).toContain('@@ -0,0 +1 @@ rm -rf /');
+});
+
+test('reads an empty line of a file with the line ends of Windows as a line of its hunk', () => {
+	const text = '--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n\r\n-a\r\n+b\r\n';
+	expect(readRows(text + text.replaceAll('/x', '/y')).filter((row) => typeof row !== 'string')).toEqual([
+		toFile('x'),
+		toFile('y'),
+	]);
+});
+
+test.each([
+	['a hunk whose numbers are not at its begin', '@@ x @@ -1 +1 @@\n--- a/y\n+++ b/y\n@@ -5 +5 @@\n-a\n+b\n'],
+	['a line without a sign', '@@ -1,3 +1,3 @@\n\ta\n--- a/y\n+++ b/y\n@@ -5 +5 @@\n-a\n+b\n'],
+	['more lines than a hunk says', '@@ -1 +1,3 @@\n-a\n-b\n+a\n+b\n+c\n--- a/y\n+++ b/y\n@@ -5 +5 @@\n-a\n+b\n'],
+	['a hunk that is cut', '@@ -1,9 +1,9 @@\n-a\n+b\n+c\n'],
+])('names no further file and counts nothing behind %s', (_, text) => {
+	const [file, ...rows] = readRows(`--- a/x\n+++ b/x\n${text}`);
+	expect(file).toEqual({ old: 'x', name: 'x', ...none });
+	expect(rows.join('\n')).toBe(text.trimEnd());
 });
 
 const line = fc.constantFrom(

@@ -26,9 +26,8 @@ export function createEffect({ input, flow, preview }: Call, schema: unknown): (
 }
 
 function createPreview(preview: string): HTMLElement {
-	const text = showSigns(preview);
-	const isDiff = /^(?:diff |--- |@@)/m.test(text);
-	const shown = isDiff ? createDiff(text) : element('pre', 'preview', text);
+	const isDiff = /^(?:diff |--- |@@)/m.test(preview);
+	const shown = isDiff ? createDiff(preview) : element('pre', 'preview', showSigns(preview));
 	return configure(shown, { ariaLabel: say('What it would do'), role: 'group', tabIndex: 0 });
 }
 

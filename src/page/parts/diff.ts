@@ -5,6 +5,7 @@
 
 import { say } from '../../client/say.ts';
 import { element } from './element.ts';
+import { showSigns } from './signs.ts';
 
 const mostLines = 2_000;
 
@@ -21,7 +22,7 @@ export function createDiff(text: string, { isNamed = false }: { readonly isNamed
 	const rows = readRows(text).filter((row) => !isNamed || typeof row === 'string');
 	const shown = rows
 		.slice(0, mostLines)
-		.map((row) => (typeof row === 'string' ? element('span', toKind(row), `${row}\n`) : createHead(row)));
+		.map((row) => (typeof row === 'string' ? element('span', toKind(row), `${showSigns(row)}\n`) : createHead(row)));
 	const rest = rows.length - shown.length;
 	return element(
 		'pre',
@@ -45,19 +46,23 @@ function createHead({ old, name, added, removed }: File): HTMLElement {
 		...(added > 0 ? [`+${added}`] : []),
 		...(removed > 0 ? [`−${removed}`] : []),
 	];
-	const notes = about.map((words) => element('small', '', ` ${words}`));
-	return element('span', 'diff-file', element('b', '', name ?? old), ...notes, '\n');
+	const notes = about.map((words) => element('small', '', ` ${showSigns(words)}`));
+	return element('span', 'diff-file', element('b', '', showSigns(name ?? old ?? '')), ...notes, '\n');
 }
 
-/** Reads the files and the lines of a diff, in their order. */
+/**
+ * Reads the files and the lines of a diff, in their order. From a hunk on that programs read differently, all is lines, and
+ * its file has no numbers.
+ */
 export function readRows(text: string): readonly (File | string)[] {
 	const rows: (File | string)[] = [];
 	let file: File | undefined;
+	let isSure = true;
 	// The lines of a hunk that follow, of the text before and after. They may look like a header.
 	let [old, next] = [0, 0];
 	for (let at = 0; at < text.length; ) {
-		const isInHunk = old + next > 0 && ' +-\\\n'.includes(text.charAt(at));
-		const head = isInHunk ? undefined : readHead(text, at);
+		const isInHunk = isSure && (old > 0 || next > 0);
+		const head = isInHunk || !isSure ? undefined : readHead(text, at);
 		if (head !== undefined) {
 			file = head.file;
 			rows.push(file);
@@ -68,47 +73,65 @@ export function readRows(text: string): readonly (File | string)[] {
 		const line = text.slice(at, end === -1 ? text.length : end);
 		at += line.length + 1;
 		if (isInHunk) {
+			isSure = /^(?:[ +\\-]|\r?$)/.test(line);
 			if (!/^[+\\]/.test(line)) old -= 1;
 			if (!/^[-\\]/.test(line)) next -= 1;
-			if (file !== undefined && line.startsWith('+')) file.added += 1;
-			if (file !== undefined && line.startsWith('-')) file.removed += 1;
-			rows.push(line);
-			continue;
+			if (file && line.startsWith('+')) file.added += 1;
+			if (file && line.startsWith('-')) file.removed += 1;
+		} else if (isSure && line.startsWith('@@')) {
+			const hunk = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(line);
+			isSure = hunk !== null;
+			[old, next] = [Number(hunk?.[1] ?? 1), Number(hunk?.[2] ?? 1)];
+			// A new or a deleted file is one hunk.
+			const isWhole = /^@@ -(?:0,0 \+1(?:,\d+)?|1(?:,\d+)? \+0,0) @@$/.test(line);
+			if (isWhole && file && rows.at(-1) === file && !(file.old && file.name)) continue;
 		}
-		const hunk = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(line);
-		[old, next] = hunk === null ? [0, 0] : [Number(hunk[1] ?? 1), Number(hunk[2] ?? 1)];
-		// A new or a deleted file is one hunk.
-		const isWhole = file !== undefined && (file.old === undefined || file.name === undefined);
-		if (hunk === null || !isWhole) rows.push(line);
+		isSure &&= old >= 0 && next >= 0;
+		rows.push(line);
 	}
+	if (file && (!isSure || old > 0 || next > 0)) [file.added, file.removed] = [0, 0];
 	return rows;
 }
 
-/** Git's header of a file. It has other lines too, which are shown: other modes, and files that are no text. */
+/** The header of a file. It can have other lines too, which are shown: other modes, and files that are no text. */
 const header =
-	/(?:diff --git a\/(?<a>.+) b\/(?<b>.+)\n)?(?:(?<mode>new|deleted) file mode 100644\n)?(?:similarity index .+\n)?(?:rename from (?<from>.+)\nrename to (?<to>.+)\n)?(?:index .+\n)?(?:--- (?<old>.+)\n\+\+\+ (?<next>.+)(?:\n|$))?/y;
+	/(?:diff --git (.+)\n(?:(new|deleted) file mode 100644\n)?(?:similarity index \d+%\n)?(?:rename from (.+)\nrename to (.+)\n)?(?:index [\da-f]+\.\.[\da-f]+(?: 100644)?\n)?)?(?:--- (.+)\n\+\+\+ (.+)\n(?=@@ ))?/y;
 
 /** Reads a header, unless it contradicts itself. */
 function readHead(text: string, at: number): { readonly file: File; readonly length: number } | undefined {
 	header.lastIndex = at;
-	const found = header.exec(text);
-	const { a, b, mode, from, to, old = from && `a/${from}`, next = to && `b/${to}` } = found?.groups ?? {};
-	if (found === null || old === undefined || next === undefined) return undefined;
+	const [all, git, mode, from, to, before, after] = header.exec(text) ?? [''];
+	// The letter of git stands behind a quote.
+	const old = before?.replace(time, '') ?? from?.replace(/^"?/, '$&a/');
+	const next = after?.replace(time, '') ?? to?.replace(/^"?/, '$&b/');
+	if (old === undefined || next === undefined) return undefined;
 	const file = { old: toPath(old, 'a/'), name: toPath(next, 'b/'), added: 0, removed: 0 };
+	const [first, second] = [file.old === undefined ? next : old, file.name === undefined ? old : next];
+	const names = `${first.replace(/^("?)b/, '$1a')} ${second.replace(/^("?)a/, '$1b')}`;
 	const isOne =
 		(file.old ?? file.name) !== undefined &&
-		(a ?? file.old ?? file.name) === (file.old ?? file.name) &&
-		(b ?? file.name ?? file.old) === (file.name ?? file.old) &&
-		(from ?? file.old) === file.old &&
-		(to ?? file.name) === file.name &&
-		(mode !== 'new' || file.old === undefined) &&
-		(mode !== 'deleted' || file.name === undefined);
-	return isOne ? { file, length: found[0].length } : undefined;
+		![file.old, file.name].includes('') &&
+		(git ?? names) === names &&
+		(mode === undefined || (mode === 'new' ? file.old : file.name) === undefined);
+	return isOne ? { file, length: all.length } : undefined;
 }
 
-/** Returns the path of a name in a header: without a time behind it, and without git's first letter. */
+const time = /\t[\d :.+-]*$/;
+
+/** Returns the path of a name in a header, without git's first letter: `''` if it has other signs than git writes. */
 function toPath(name: string, letter: string): string | undefined {
-	const path = name.replace(/\t.*/, '');
-	if (path === '/dev/null') return undefined;
-	return path.startsWith(letter) ? path.slice(letter.length) : path;
+	if (name === '/dev/null') return undefined;
+	if (!/^(?:[^"\\\t]+|"(?:[^"\\\t]|\\["\\]|\\[23]\d\d)+")$/.test(name)) return '';
+	// Git quotes a name with a quote, or with letters such as `ä`, whose bytes it writes.
+	const path = name
+		.replace(/^"|"$/g, '')
+		.replace(
+			/\\(["\\])|(?:\\\d+)+/g,
+			(bytes: string, sign?: string) => sign ?? decodeBytes(bytes.slice(1).split('\\')),
+		);
+	return path.startsWith(letter) ? path.slice(2) : path;
+}
+
+function decodeBytes(octals: readonly string[]): string {
+	return new TextDecoder().decode(Uint8Array.from(octals, (octal) => Number.parseInt(octal, 8)));
 }
