@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Client } from '../../src/client/index.ts';
 import { call, type Line, text } from '../e2e/ui/stage.ts';
+import { loadModule } from './module.ts';
 import {
 	client,
 	findBarriers,
@@ -222,6 +223,59 @@ describe('the keys of the page', () => {
 		await page.keyboard.press('a');
 		await sees('.prose', 'It is paid.');
 		expect(await readTexts('.open-call')).toEqual([]);
+	});
+});
+
+describe('what a call would do', () => {
+	/** Shows the card of a call, and returns how often it was answered. */
+	async function showPreview(preview: string, width = 390): Promise<() => Promise<number>> {
+		await page.setViewportSize({ width, height: 780 });
+		const cards = await loadModule<typeof import('../../src/page/parts/open-call.ts')>(page, 'parts/open-call');
+		const answers = await cards.evaluateHandle(({ createOpenCall }, given) => {
+			const got: object[] = [];
+			const call = { id: 'c1', name: 'apply_plan', input: { planId: 'p1' }, kind: 'approval', preview: given } as const;
+			document.body.replaceChildren(createOpenCall(call, (answer) => got.push(answer), {}));
+			return got;
+		}, preview);
+		return () => answers.evaluate((got) => got.length);
+	}
+
+	const writeFile = (name: string, lines: number, line = 'a line') =>
+		`--- a/${name}\n+++ b/${name}\n@@ -0,0 +1,${lines} @@\n${`+${line}\n`.repeat(lines)}`;
+
+	test.each([390, 1_280])('no name of a file covers a line, on %i columns', async (width) => {
+		await showPreview(
+			writeFile('deep/'.repeat(200), 30) + writeFile('and/'.repeat(15), 30) + writeFile('b.txt', 30),
+			width,
+		);
+		const covered = await page.locator('.diff .added').evaluateAll((lines) =>
+			lines.filter((line) => {
+				line.scrollIntoView({ block: 'center' });
+				const { left, top, height } = line.getBoundingClientRect();
+				return document.elementFromPoint(left + 20, top + height / 2) !== line;
+			}),
+		);
+		expect(covered).toHaveLength(0);
+		await shoot(`card-diff-${width}`);
+		// The name of the last file stands above its lines, and no part of an earlier name.
+		const box = await page.locator('.diff').boundingBox();
+		const second = await page.locator('.diff-file').nth(1).boundingBox();
+		expect((second?.y ?? 0) + (second?.height ?? 0)).toBeLessThanOrEqual((box?.y ?? 0) + 1);
+	});
+
+	test('breaks a long line, shows codes for what is not seen, and the name of a file as it is', async () => {
+		await showPreview(writeFile('two  blanks.txt', 1, `a${' '.repeat(500)}b${'x'.repeat(500)}\u200b`));
+		expect(await page.locator('.diff').evaluate((box) => box.scrollWidth <= box.clientWidth)).toBe(true);
+		expect(await page.locator('.diff .added').textContent()).toContain('x\\u{200b}');
+		expect(await readTexts('.diff-file')).toEqual(['two  blanks.txt +1\n']);
+	});
+
+	test('shows all lines of a long diff after a click', async () => {
+		const countAnswers = await showPreview(writeFile('a.txt', 2_500, ''));
+		await page.getByRole('button', { name: '… 502 more lines' }).click();
+		expect(await page.locator('.diff .added').count()).toBe(2_500);
+		expect(await page.locator('.diff button').count()).toBe(0);
+		expect(await countAnswers()).toBe(0);
 	});
 });
 

@@ -4,10 +4,11 @@
  */
 
 import { say } from '../../client/say.ts';
-import { element } from './element.ts';
+import { button, element } from './element.ts';
 import { showSigns } from './signs.ts';
 
-const mostLines = 2_000;
+/** More lines, and a head that is longer, such as by a long name. A longer head would cover the lines below it. */
+const [mostLines, longestHead] = [2_000, 80];
 
 /** A file of a diff. `old` or `name` is missing if there is no file before or after. */
 interface File {
@@ -20,16 +21,24 @@ interface File {
 /** `isNamed`: whether the file's name is shown elsewhere. */
 export function createDiff(text: string, { isNamed = false }: { readonly isNamed?: boolean } = {}): HTMLElement {
 	const rows = readRows(text).filter((row) => !isNamed || typeof row === 'string');
-	const shown = rows
-		.slice(0, mostLines)
-		.map((row) => (typeof row === 'string' ? element('span', toKind(row), `${showSigns(row)}\n`) : createHead(row)));
-	const rest = rows.length - shown.length;
-	return element(
-		'pre',
-		'diff',
-		...shown,
-		...(rest > 0 ? [element('span', 'hunk', say('… {count} more lines', { count: rest }))] : []),
-	);
+	const root = element('pre', 'diff');
+	let place: HTMLElement = root;
+	const show = (shown: typeof rows) => {
+		for (const row of shown) {
+			if (typeof row !== 'string') {
+				place = element('div', '', createHead(row));
+				root.append(place);
+			} else place.append(element('span', toKind(row), `${showSigns(row)}\n`));
+		}
+	};
+	show(rows.slice(0, mostLines));
+	const rest = rows.slice(mostLines);
+	const more = button('action', say('… {count} more lines', { count: rest.length }), () => {
+		more.remove();
+		show(rest);
+	});
+	if (rest.length > 0) root.append(more);
+	return root;
 }
 
 function toKind(line: string): string {
@@ -47,7 +56,9 @@ function createHead({ old, name, added, removed }: File): HTMLElement {
 		...(removed > 0 ? [`−${removed}`] : []),
 	];
 	const notes = about.map((words) => element('small', '', ` ${showSigns(words)}`));
-	return element('span', 'diff-file', element('b', '', showSigns(name ?? old ?? '')), ...notes, '\n');
+	const head = element('span', 'diff-file', element('b', '', showSigns(name ?? old ?? '')), ...notes, '\n');
+	if (head.innerText.length > longestHead) head.classList.add('long');
+	return head;
 }
 
 /**
