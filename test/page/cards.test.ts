@@ -277,6 +277,25 @@ describe('what a call would do', () => {
 		expect(await page.locator('.diff button').count()).toBe(0);
 		expect(await countAnswers()).toBe(0);
 	});
+
+	test('says that a preview is cut, and shows the arguments', async () => {
+		const whole = writeFile('a.txt', 2_000);
+		const about = page.locator('.open-call > .about');
+		await showPreview(whole);
+		expect(await about.textContent()).toBe('16,043 characters');
+		expect(await page.locator('.arguments').isVisible()).toBe(false);
+		await showPreview(`${whole.slice(0, 8_000)}\n…`);
+		expect(await about.textContent()).toMatch(/^Only the beginning is shown\./);
+		expect(await page.locator('.arguments').isVisible()).toBe(true);
+		expect(await readTexts('.diff-file')).toEqual(['a.txt\n']);
+	});
+
+	test('says how long a text is that does not fit', async () => {
+		await showPreview('Writes to Ada.');
+		expect(await readTexts('.open-call > .about')).toEqual([]);
+		await showPreview(`${'\n'.repeat(1_000)}Pays 5,000.`);
+		expect(await readTexts('.open-call > .about')).toEqual(['1,011 characters']);
+	});
 });
 
 describe('the calls of a turn', () => {

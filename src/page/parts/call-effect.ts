@@ -5,7 +5,7 @@ import { isRecord } from '../../client/record.ts';
 import { say } from '../../client/say.ts';
 import { createDiff } from './diff.ts';
 import { configure, element } from './element.ts';
-import { createFields } from './fields.ts';
+import { createFields, isLong } from './fields.ts';
 import { showSigns } from './signs.ts';
 
 type Call = Pick<WaitingCall, 'input' | 'flow' | 'preview'>;
@@ -18,11 +18,20 @@ export function createEffect({ input, flow, preview }: Call, schema: unknown): (
 		: element('p', 'about', say('Without arguments.'));
 	const place = element('div', flow === undefined ? 'arguments' : 'arguments leaves', shown);
 	if (preview === undefined) return [place, flow && createFlow(flow)];
-	if (flow !== undefined) return [createPreview(preview), place, createFlow(flow)];
-	return [
-		createPreview(preview),
-		element('details', 'all-arguments', element('summary', 'fold', say('Arguments')), place),
-	];
+	const said = [describeLength(preview), createPreview(preview)];
+	if (flow !== undefined) return [...said, place, createFlow(flow)];
+	const all = element('details', 'all-arguments', element('summary', 'fold', say('Arguments')), place);
+	return [...said, configure(all, { open: isCut(preview) })];
+}
+
+/** The server cuts a long preview. */
+const isCut = (preview: string): boolean => preview.endsWith('\n…');
+
+/** Says that a preview is cut, or that it may be longer than its box. */
+function describeLength(preview: string): HTMLElement | undefined {
+	if (!isLong(preview)) return undefined;
+	const size = say('{count} characters', { count: preview.length.toLocaleString('en') });
+	return element('p', 'about', isCut(preview) ? say('Only the beginning is shown.') : size);
 }
 
 function createPreview(preview: string): HTMLElement {

@@ -35,10 +35,12 @@ function createRow({ label, about = '', value }: ShownField, show: Show): HTMLEl
 	return element('div', 'named-row', name, element('dd', '', createValue(value, show)));
 }
 
+export function isLong(text: string): boolean {
+	return text.length > longestText || text.split('\n').length > mostLines;
+}
+
 function createText(text: string): HTMLElement {
-	const lines = text.split('\n').length;
-	if (text.length <= longestText && lines <= mostLines)
-		return configure(element('span', 'named-text', text), { dir: 'auto' });
+	if (!isLong(text)) return configure(element('span', 'named-text', text), { dir: 'auto' });
 	const size = say('{count} characters', { count: text.length.toLocaleString('en') });
 	const body = configure(element('div', 'long-text', text), { dir: 'auto', tabIndex: 0 });
 	return configure(element('details', 'long', element('summary', 'fold', size), body), { open: true });
