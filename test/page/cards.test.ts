@@ -290,6 +290,14 @@ describe('what a call would do', () => {
 		expect(await readTexts('.diff-file')).toEqual(['a.txt\n']);
 	});
 
+	test('shows codes for marks that would be drawn over other lines', async () => {
+		await showPreview(`Pays 5,000.\nFor 한국어, नमस्ते and Việt: e${'\u0301'.repeat(200)}`);
+		const code = '\\u{301}'.repeat(196);
+		expect(await readTexts('.preview')).toEqual([
+			`Pays 5,000.\nFor 한국어, नमस्ते and Việt: e\u0301\u0301\u0301\u0301${code}`,
+		]);
+	});
+
 	test('says how long a text is that does not fit', async () => {
 		await showPreview('Writes to Ada.');
 		expect(await readTexts('.open-call > .about')).toEqual([]);
