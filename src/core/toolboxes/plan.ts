@@ -67,13 +67,17 @@ export function planChangesTool(): Tool {
 				const remedy = 'Plan fewer edits, with shorter old texts, or of smaller files.';
 				const work = new Work({ signal: context.signal, field: 'edits', remedy });
 				const draft = await draftEdits(workspace, edits, work);
-				const diffs: string[] = [];
+				const diffs = new Map<string, string>();
 				for (const one of await draft.listTexts()) {
 					await work.add(perCompared * ((one.before ?? '').length + (one.after ?? '').length));
-					diffs.push(await createDiff(one));
+					diffs.set(one.path, await createDiff(one));
 				}
-				const diff = diffs.join('');
 				const changed = draft.list().map(({ path, kind }) => ({ path, kind }));
+				// The person who allows the plan reads all of it.
+				const unseen = changed
+					.filter(({ path }) => !diffs.get(path))
+					.map(({ path, kind }) => `No diff, because it is no text or too long: ${path} is ${kind}.\n`);
+				const diff = [...unseen, ...diffs.values()].join('');
 				const planId = `plan-${crypto.randomUUID().slice(0, 8)}`;
 				const result = { planId, diff };
 				await keepPlan(

@@ -40,6 +40,27 @@ describe('a plan', () => {
 		expect(await snapshot(own)).toEqual(after);
 	});
 
+	test('names the files of which it has no diff', async () => {
+		const { call } = callOn(box, {
+			'a.ts': 'one\n',
+			'photo.png': new Uint8Array([0, 255]),
+			'big.txt': 'x\n'.repeat(150_000),
+		});
+		const planned = await call('plan_changes', {
+			summary: 's',
+			edits: [
+				{ path: 'a.ts', newText: 'two\n' },
+				{ path: 'photo.png', delete: true },
+				{ path: 'big.txt', newText: 'y\n'.repeat(100_000) },
+			],
+		});
+		expect(Object(planned).diff.split('\n').slice(0, 3)).toEqual([
+			'No diff, because it is no text or too long: photo.png is deleted.',
+			'No diff, because it is no text or too long: big.txt is changed.',
+			'diff --git a/a.ts b/a.ts',
+		]);
+	});
+
 	test('makes several edits of one file in the given order', async () => {
 		const { call, files: own } = callOn(box, { a: '1 2\n' });
 		const { planId } = Object(
