@@ -70,6 +70,32 @@ describe('the end of a conversation', () => {
 		expect(height).toBe(640);
 	});
 
+	test('leaves room for a long message and its files, whose button is above the keyboard of a phone', async () => {
+		stage.play([text(lines('Line'))]);
+		await say('Count');
+		await sees('.prose', 'Line 59');
+		await page.fill('#text', lines('Word'));
+		const files = ['a.txt', 'b.txt', 'c.txt'].map((name) => ({
+			name,
+			mimeType: 'text/plain',
+			buffer: Buffer.from('x'),
+		}));
+		await page.locator('#composer input[type=file]').setInputFiles(files);
+		await sees('.file', 'c.txt');
+		for (const size of [
+			{ width: 390, height: 330 },
+			{ width: 844, height: 180 },
+		]) {
+			await page.setViewportSize(size);
+			const ends = await page.evaluate(() => [
+				document.documentElement.scrollHeight,
+				document.querySelector('#send')?.getBoundingClientRect().bottom,
+			]);
+			expect(ends[0]).toBe(size.height);
+			expect(ends[1]).toBeLessThan(size.height);
+		}
+	});
+
 	test('has a sign while something new is there', async () => {
 		stage.play([text(lines('Line'))], [text('News.')]);
 		await say('Count');
