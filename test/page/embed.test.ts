@@ -126,6 +126,8 @@ async function show(
 	await page.locator('runlet-chat textarea').first().waitFor({ state: 'attached' });
 }
 
+const lines = (word: string): string => Array.from({ length: 60 }, (_, at) => `${word} ${at}`).join('\n\n');
+
 const plain = '<runlet-chat agent="desk"></runlet-chat>';
 /** The script of a page whose server makes the tokens. */
 const asksForTokens = `document.querySelector('runlet-chat').getToken = async (session = '') => {
@@ -755,6 +757,33 @@ test('as a popup it asks for nothing before it is opened, takes the focus, and g
 	await launcher.click();
 	await sees('.prose', 'Hello, you.');
 	await shoot('popup-phone');
+});
+
+test('a conversation scrolls in the element, and neither its frame nor the page around it does', async () => {
+	stage.play([text(lines('Line')), call('a1', 'add', { x: 1, y: 2 })], [text(lines('More'))]);
+	for (const size of [
+		{ width: 320, height: 640 },
+		{ width: 844, height: 390 },
+	]) {
+		await page.setViewportSize(size);
+		await show(`<runlet-chat agent="desk" popup open></runlet-chat>`);
+		if (size.width === 320) await say('Add');
+		await sees('.prose', 'More 59');
+		await runEnds();
+		await box().fill(lines('Word'));
+		const read = await page.evaluate(() => {
+			const { shadowRoot } = document.querySelector('runlet-chat') ?? {};
+			const frame = shadowRoot?.querySelector('.embedded');
+			const { height = 0 } = shadowRoot?.querySelector('#scroller')?.getBoundingClientRect() ?? {};
+			const send = shadowRoot?.querySelector('#send')?.getBoundingClientRect().bottom ?? 0;
+			const left = [
+				document.documentElement.scrollHeight - innerHeight,
+				(frame?.scrollHeight ?? 1) - (frame?.clientHeight ?? 0),
+			];
+			return { left, isRoomy: height > innerHeight / 4, isInView: send < innerHeight };
+		});
+		expect(read, `${size.width}`).toEqual({ left: [0, 0], isRoomy: true, isInView: true });
+	}
 });
 
 test('Arabic is written from the right, in the page and in the answer', async () => {
