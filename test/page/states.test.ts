@@ -21,7 +21,7 @@ import {
 
 const folder = resolve(import.meta.dirname, '../../build/screenshots');
 const wide = { width: 1280, height: 800 };
-const phone = { width: 390, height: 780 };
+const phone = { width: 360, height: 640 };
 const tablet = { width: 1024, height: 768 };
 
 openPage(wide);
@@ -332,6 +332,12 @@ const readPageSize = () => {
 	return { width, height };
 };
 
+/** The boxes that can be scrolled sideways. They scroll up and down only, and what is wide in them has a box of its own. */
+const findWideBoxes = () =>
+	[...document.querySelectorAll('#scroller, #panel, #side, .pane-panel')]
+		.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+		.map(({ id }) => id);
+
 test.for(Object.entries(states))(
 	'the state %s has no serious accessibility barrier, and fits a phone and a tablet',
 	async ([name, show]) => {
@@ -348,6 +354,7 @@ test.for(Object.entries(states))(
 			await page.emulateMedia({ colorScheme });
 			expect(await findBarriers(), suffix).toEqual([]);
 			expect(await page.evaluate(readPageSize), suffix).toEqual(size);
+			expect(await page.evaluate(findWideBoxes), suffix).toEqual([]);
 			await page.screenshot({ path: `${folder}/${name}-${suffix}.png` });
 		}
 	},
