@@ -502,6 +502,20 @@ async function beginCounting(): Promise<() => void> {
 	return end.resolve;
 }
 
+test('shows the files of the session by name, and each has a button that does something', async () => {
+	const { id = '' } = await createSession();
+	await fetch(`${stage.url}/v1/sessions/${id}/files/notes/list.md`, { method: 'PUT', body: 'bread' });
+	await show(`<runlet-chat session="${id}"></runlet-chat>`);
+	await chat().locator('[data-tab=workspace]').click();
+	await sees('.file-row .path', 'notes/list.md');
+	expect(await readTexts('.file-row button')).toEqual(['Download']);
+	const [file] = await Promise.all([
+		page.waitForEvent('download'),
+		chat().getByRole('button', { name: 'Download notes/list.md' }).click(),
+	]);
+	expect(file.suggestedFilename()).toBe('list.md');
+});
+
 test('after a reload in the middle of an answer, the answer goes on with nothing lost or doubled', async () => {
 	await show(plain);
 	const end = await beginCounting();

@@ -61,11 +61,7 @@ export function createWorkspaceView(
 		);
 		files.replaceChildren(
 			...page.files.map((file) =>
-				createRow(
-					file,
-					() => void openFile(file.path),
-					() => void download(file.path),
-				),
+				createRow(file, createFileView && (() => void openFile(file.path)), () => void download(file.path)),
 			),
 		);
 		if (changed === undefined) return;
