@@ -95,6 +95,19 @@ describe('the menu', () => {
 		const width = await page.evaluate(() => document.documentElement.scrollWidth);
 		expect(width).toBeLessThanOrEqual(400);
 	});
+
+	test('stays open while Escape closes the search that lies over it', async () => {
+		await page.setViewportSize({ width: 400, height: 700 });
+		await page.getByRole('button', { name: 'Menu' }).click();
+		await page.click('#palette-open');
+		await page.locator('#palette').waitFor();
+		await page.keyboard.press('Escape');
+		await page.locator('#palette').waitFor({ state: 'hidden' });
+		expect(await page.evaluate(() => document.activeElement?.id)).toBe('palette-open');
+		await page.keyboard.press('Escape');
+		await page.locator('#side').waitFor({ state: 'hidden' });
+		expect(await page.evaluate(() => document.activeElement?.id)).toBe('menu');
+	});
 });
 
 describe('the inbox', () => {

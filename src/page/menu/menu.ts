@@ -142,7 +142,8 @@ function createDrawer(side: HTMLElement, opener: HTMLButtonElement) {
 		side.querySelector('a')?.focus();
 	});
 	addEventListener('keydown', ({ key }) => {
-		if (key === 'Escape') close();
+		// What lies over the menu closes first.
+		if (key === 'Escape' && document.querySelector(':modal, :popover-open') === null) close();
 	});
 	find('#shade', HTMLElement).addEventListener('click', close);
 	// On a wide screen, the menu is beside the page and needs no drawer.
