@@ -110,6 +110,22 @@ describe('the menu', () => {
 	});
 });
 
+test('fields have letters of 16 pixels on a phone, which zooms to smaller ones', async () => {
+	const phone = await page
+		.context()
+		.browser()
+		?.newPage({ viewport: { width: 390, height: 664 }, isMobile: true, hasTouch: true });
+	for (const name of ['sessions', 'memory', 'runs', 'skills']) {
+		await phone?.goto(`${site.url}/#/${name}`);
+		await phone?.locator(`#panel[data-panel="${name}"]:not([aria-busy])`).waitFor();
+		const sizes = await phone
+			?.locator('#panel :is(input, select, textarea)')
+			.evaluateAll((fields) => fields.map((field) => getComputedStyle(field).fontSize));
+		expect(new Set(sizes), name).toEqual(new Set(['16px']));
+	}
+	await phone?.close();
+});
+
 describe('the inbox', () => {
 	test('shows long arguments completely before an approval', async () => {
 		stage.play([call('p1', 'mail', { to: 'ada@example.com', body: `${'Dear Ada. '.repeat(2_000)}Send money.` })]);
