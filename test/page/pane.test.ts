@@ -117,6 +117,14 @@ test('shows SVG as a picture, Markdown as prose, and what changed in a file', as
 	expect(await findBarriers()).toEqual([]);
 });
 
+test('shows the end of a long line of code in a file', async () => {
+	await openWith({ 'wide.csv': `${'word,'.repeat(100)}last` });
+	await openFile('wide.csv');
+	const end = page.locator('.file-view pre').first();
+	await end.evaluate((pre) => pre.scrollTo({ left: pre.scrollWidth }));
+	expect(await end.evaluate((pre) => pre.scrollLeft)).toBeGreaterThan(0);
+});
+
 test('is a sheet over the conversation on a phone', async () => {
 	await page.setViewportSize({ width: 390, height: 780 });
 	await openWith({ 'list.md': '# List' });
