@@ -284,7 +284,7 @@ describe('what a call would do', () => {
 		await showPreview(whole);
 		expect(await about.textContent()).toBe('16,043 characters');
 		expect(await page.locator('.arguments').isVisible()).toBe(false);
-		await showPreview(`${whole.slice(0, 8_000)}\n…`);
+		await showPreview(`${whole.slice(0, 8_000)}\n… 1,234 more characters, which are not shown`);
 		expect(await about.textContent()).toMatch(/^Only the beginning is shown\./);
 		expect(await page.locator('.arguments').isVisible()).toBe(true);
 		expect(await readTexts('.diff-file')).toEqual(['a.txt\n']);

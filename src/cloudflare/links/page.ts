@@ -71,11 +71,14 @@ function writeValue(value: unknown, depth: number): Html | string {
 function writePreview(preview: string): Html {
 	if (!/^(?:diff |--- |@@)/m.test(preview)) return html`<pre>${preview}</pre>`;
 	const kinds: Readonly<Record<string, string>> = { '+': 'added', '-': 'removed' };
+	let isInHunk = false;
 	const lines = preview
 		.trimEnd()
 		.split('\n')
 		.map((line) => {
-			const kind = /^(?:\+\+\+|---)/.test(line) ? undefined : kinds[line.charAt(0)];
+			// A line of a hunk may look like a header.
+			isInHunk = line.startsWith('@@') || (isInHunk && /^(?:[ +\\-]|$)/.test(line));
+			const kind = !isInHunk && /^(?:\+\+\+|---)/.test(line) ? undefined : kinds[line.charAt(0)];
 			return html`<span class="${kind ?? ''}">${line === '' ? ' ' : line}</span>`;
 		});
 	return html`<pre>${lines}</pre>`;

@@ -235,8 +235,11 @@ const shortDiff = 20;
 
 export function printDiff(diff: string, most = mostLines) {
 	const lines = diff.trimEnd().split('\n');
+	let isInHunk = false;
 	for (const line of lines.slice(0, most)) {
-		const isHead = /^(\+\+\+|---|@@) /.test(line);
+		// A line of a hunk may look like a header.
+		isInHunk = line.startsWith('@@') || (isInHunk && /^(?:[ +\\-]|$)/.test(line));
+		const isHead = line.startsWith('@@') || (!isInHunk && /^(\+\+\+|---) /.test(line));
 		printWhole(isHead ? 'dim' : line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : 'dim', `  ${line}`);
 	}
 	if (lines.length > most) print('dim', `  … ${lines.length - most} more lines`);

@@ -260,7 +260,9 @@ async function findWait(
 const longestPreview = 8_000;
 
 function shortenPreview(preview: string): string {
-	return preview.length <= longestPreview ? preview : `${truncateText(preview, longestPreview)}\n…`;
+	if (preview.length <= longestPreview) return preview;
+	const shown = truncateText(preview, longestPreview);
+	return `${shown}\n… ${(preview.length - shown.length).toLocaleString('en')} more characters, which are not shown`;
 }
 
 /** Runs the work with limited parallelism. After a failure no other item begins. Throws after all begun items ended. */

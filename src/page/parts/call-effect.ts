@@ -25,7 +25,7 @@ export function createEffect({ input, flow, preview }: Call, schema: unknown): (
 }
 
 /** The server cuts a long preview. */
-const isCut = (preview: string): boolean => preview.endsWith('\n…');
+const isCut = (preview: string): boolean => /\n… [\d,]+ more characters, which are not shown$/.test(preview);
 
 /** Says that a preview is cut, or that it may be longer than its box. */
 function describeLength(preview: string): HTMLElement | undefined {
