@@ -362,12 +362,15 @@ describe('the sessions', () => {
 		await start('A question about grapes.');
 		await page.click('#places >> text=Sessions');
 		await page.getByRole('button', { name: 'Rename A question about grapes.' }).press('Enter');
+		const focused = () => page.evaluate(() => document.activeElement?.ariaLabel);
 		await page.locator('th input').press('Escape');
-		await page.getByRole('button', { name: 'Rename A question about grapes.' }).press('Enter');
+		expect(await focused()).toBe('Rename A question about grapes.');
+		await page.keyboard.press('Enter');
 		await shoot('rename');
 		await page.keyboard.type('Grapes');
 		await page.keyboard.press('Enter');
 		await row('Grapes').getByRole('link', { name: 'Grapes' }).waitFor();
+		expect(await focused()).toBe('Rename Grapes');
 		await sees('#recent .title', /^Grapes$/);
 		await page.reload();
 		await row('Grapes').getByRole('link', { name: 'Grapes' }).waitFor();

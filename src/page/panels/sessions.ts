@@ -135,17 +135,22 @@ function createRow(listed: ListedSession, place: Place): HTMLElement {
 	const row = element('tr', '', name, element('td', '', agent), state, cost, age, actions);
 	row.dataset.session = id;
 	if (!place.viewer.may('manageSession')) return row;
+	const showNamed = (title?: string): void => {
+		const next = createRow({ ...listed, title }, place);
+		row.replaceWith(next);
+		next.querySelector('button')?.focus();
+	};
 	actions.append(
 		createAction('Rename', title, () => {
 			const form = createRename(title, async (newer) => {
 				await client.changeSession(id, { title: newer }, { signal });
-				row.replaceWith(createRow({ ...listed, title: newer }, place));
+				showNamed(newer);
 				changed();
 			});
 			name.replaceChildren(form);
 			form.querySelector('input')?.select();
 			form.addEventListener('keydown', ({ key }) => {
-				if (key === 'Escape') row.replaceWith(createRow(listed, place));
+				if (key === 'Escape') showNamed(listed.title);
 			});
 		}),
 		createAction('Fork', title, async () => {
