@@ -176,6 +176,24 @@ describe('a draft', () => {
 	});
 });
 
+test('a long draft with many files leaves the buttons of a low window in view', async () => {
+	await page.setViewportSize({ width: 640, height: 400 });
+	await page.fill('#text', lines('Draft'));
+	const files = Array.from({ length: 12 }, (_, at) => ({
+		...{ name: `${'file'.repeat(20)}-${at}.txt`, mimeType: 'text/plain', buffer: Buffer.from('x') },
+	}));
+	await page.setInputFiles('input[type=file]', files);
+	await page.locator('#files li').last().waitFor();
+	const [view, button] = await Promise.all([
+		page.evaluate(() => document.documentElement.scrollHeight),
+		page.locator('#send').boundingBox(),
+	]);
+	expect(view).toBe(400);
+	expect((button?.y ?? 0) + (button?.height ?? 0)).toBeLessThanOrEqual(400);
+	await page.click('#send', { trial: true });
+	await page.fill('#text', '');
+});
+
 test('a new session and its first message are one request, which a lost answer repeats without a second session', async () => {
 	const sent = stage.play([text('Once.')]);
 	const requests: string[] = [];
