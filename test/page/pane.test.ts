@@ -64,6 +64,9 @@ test('keeps the open tab and the width of the pane over a reload', async () => {
 	await sees('.file-row', 'list.md');
 	expect(await width()).toBe(wider);
 	await page.getByRole('separator').press('ArrowRight');
+	// Nothing had the focus before a pane that the reload has opened.
+	await page.keyboard.press('Escape');
+	expect(await page.evaluate(() => document.activeElement?.id)).toBe('text');
 });
 
 const html = `<!doctype html><link rel="stylesheet" href="style.css"><style>p { color: rgb(1, 2, 3) }</style>

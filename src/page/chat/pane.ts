@@ -74,7 +74,7 @@ export function createPane(root: Root, { createSplitter }: Pick<Surroundings, 'c
 		if (!byPerson) return;
 		wasClosed = id === '';
 		if (keeps) sessionStorage.setItem(storageName, id);
-		const next = entries.find((entry) => entry.id === id)?.tab ?? opener;
+		const next = entries.find((entry) => entry.id === id)?.tab ?? opener ?? root.querySelector('#text');
 		if (next instanceof HTMLElement) next.focus();
 	}
 
