@@ -22,6 +22,17 @@ const readPaper = (at = page): Promise<string> => at.evaluate(() => getComputedS
 const paper = { light: 'rgb(252, 251, 249)', dark: 'rgb(21, 24, 26)' };
 
 describe('the theme', () => {
+	test('shows which field has the focus also where the system chooses the colours', async () => {
+		await page.emulateMedia({ forcedColors: 'active' });
+		onTestFinished(() => page.emulateMedia({ forcedColors: null }));
+		await openChat();
+		const readOutline = () => page.locator('.field').evaluate((field) => getComputedStyle(field).outlineStyle);
+		await page.focus('#text');
+		expect(await readOutline()).toBe('solid');
+		await page.focus('#new');
+		expect(await readOutline()).toBe('none');
+	});
+
 	test('is that of the device, until a person chooses another one, which stays after a reload', async () => {
 		await page.emulateMedia({ colorScheme: 'light' });
 		await openChat();
