@@ -1,5 +1,5 @@
 /** The end of the conversation, drafts, Escape, the first message, other agents and unknown addresses. */
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { call, type OpenTurn, text } from '../e2e/ui/stage.ts';
 import {
 	browser,
@@ -174,6 +174,21 @@ describe('a draft', () => {
 		await sees('.prose', 'Two.');
 		expect(await page.inputValue('#text')).toBe('');
 	});
+});
+
+test('a printed conversation is whole, and has no menu, no pane and no field of a message', async () => {
+	stage.play([text(lines('Line'))]);
+	await say('Count');
+	await sees('.prose', 'Line 59');
+	await runEnds();
+	await page.locator('#trace-open').click();
+	await page.locator('#pane').waitFor();
+	await page.emulateMedia({ media: 'print' });
+	onTestFinished(() => page.emulateMedia({ media: null }));
+	const hidden = await page.locator('#scroller').evaluate((node) => node.scrollHeight - node.clientHeight);
+	expect(hidden).toBe(0);
+	expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBeGreaterThan(1200);
+	for (const box of ['#side', '#pane', '#composer']) expect(await page.locator(box).isVisible(), box).toBe(false);
 });
 
 test('a long draft with many files leaves the buttons of a low window in view', async () => {
