@@ -40,6 +40,22 @@ async function start(message: string, agent = 'desk'): Promise<string> {
 const readStatus = async (id: string): Promise<string> =>
 	JSON.parse(await (await fetch(`${stage.url}/v1/sessions/${id}`)).text()).status;
 
+test('what has the focus in the menu is not under the foot of the menu', async () => {
+	stage.play(...Array.from({ length: 12 }, () => [text('Yes.')]));
+	for (let at = 0; at < 12; at += 1) await start(`Question ${at}`);
+	await page.reload();
+	await page.locator('#recent li').nth(11).waitFor();
+	const covered = await page.locator('#side a, .menu-action').evaluateAll((nodes) =>
+		nodes.filter((node) => {
+			if (!(node instanceof HTMLElement)) return false;
+			node.focus();
+			const foot = document.querySelector('#foot')?.getBoundingClientRect();
+			return node.getBoundingClientRect().bottom > (foot?.top ?? 0);
+		}),
+	);
+	expect(covered.length).toBe(0);
+});
+
 test('the compressed script of the first load has at most 110 KB', async () => {
 	const loaded = await page.evaluate(() => performance.getEntriesByType('resource').map(({ name }) => name));
 	const scripts = loaded.filter((address) => address.endsWith('.js'));
