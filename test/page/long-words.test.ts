@@ -59,6 +59,18 @@ test('long words break on the start page and in every panel, however wide the wi
 	}
 });
 
+test('a tool that runs alone shows a long input within the panel', async () => {
+	await page.goto(`${site.url}/#/agents`);
+	await page.locator('.agent > summary').first().click();
+	const tool = page.locator('.tool', { has: page.getByText('post', { exact: true }) });
+	await tool.locator('summary').first().click();
+	await tool.getByLabel('to').fill(word);
+	await tool.getByLabel('text').fill(word.repeat(6));
+	await tool.getByRole('button', { name: 'Run post' }).click();
+	await tool.locator('.outcome .call').waitFor();
+	expect(await findWide()).toEqual([]);
+});
+
 test('the tools of an MCP server are one below another', async () => {
 	await page.route('**/v1/mcp', (route) => route.fulfill({ json: { servers } }));
 	await page.route('**/v1/mcp/tracker', (route) => route.fulfill({ json: serverDetails }));
