@@ -269,7 +269,7 @@ test('the script of docs/embed.md gets tokens of the page’s server', async () 
 });
 
 test('the script has at most 67 KB, compressed', async () => {
-	expect(gzipSync(await readFile(join(root, 'build/page/embed.js'))).length).toBeLessThan(67_500);
+	expect(gzipSync(await readFile(join(root, 'build/page/embed.js'))).length).toBeLessThan(68_200);
 });
 
 test('with a token it opens that session, asks for nothing else, and shows no costs and no other session', async () => {
