@@ -61,7 +61,11 @@ export function createPanelView(
 		root.ariaBusy = 'true';
 		// The keyboard focus moves to the panel.
 		if (!isShown) head.focus({ preventScroll: true });
-		const again = () => open(panel);
+		/** After an action in the panel, what had the focus is gone. */
+		const again = () => {
+			open(panel);
+			root.querySelector('h2')?.focus();
+		};
 		listener = undefined;
 		const onNews = (newest: () => Promise<void>) => {
 			if (!signal.aborted) listener = newest;

@@ -40,6 +40,19 @@ async function start(message: string, agent = 'desk'): Promise<string> {
 const readStatus = async (id: string): Promise<string> =>
 	JSON.parse(await (await fetch(`${stage.url}/v1/sessions/${id}`)).text()).status;
 
+test('the focus stays in a panel whose tool is deleted with the keyboard', async () => {
+	await client.putTool('get_rain', {
+		description: 'Tells the rain.',
+		inputSchema: { type: 'object' },
+		url: 'https://api.example.com/rain',
+	});
+	await page.click('#places >> text=Tools');
+	await page.getByRole('button', { name: 'Delete get_rain' }).press('Enter');
+	await page.keyboard.press('Enter');
+	await isGone('.card', 'get_rain');
+	expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Tools');
+});
+
 test('what has the focus in the menu is not under the foot of the menu', async () => {
 	stage.play(...Array.from({ length: 12 }, () => [text('Yes.')]));
 	for (let at = 0; at < 12; at += 1) await start(`Question ${at}`);
@@ -386,10 +399,15 @@ describe('the sessions', () => {
 		await page.keyboard.type('Grapes');
 		await page.keyboard.press('Enter');
 		await row('Grapes').getByRole('link', { name: 'Grapes' }).waitFor();
-		expect(await focused()).toBe('Rename Grapes');
+		await expect.poll(focused).toBe('Rename Grapes');
 		await sees('#recent .title', /^Grapes$/);
+		// Also when the row is drawn again, because its session has changed elsewhere.
+		const [{ id = '' } = {}] = (await client.listSessions({ q: 'Grapes' })).sessions;
+		await client.changeSession(id, { title: 'Blue grapes' });
+		await row('Blue grapes').waitFor();
+		expect(await focused()).toBe('Rename Blue grapes');
 		await page.reload();
-		await row('Grapes').getByRole('link', { name: 'Grapes' }).waitFor();
+		await row('Blue grapes').waitFor();
 	});
 
 	test('copies, exports and imports a session, and deletes it after a confirmation', async () => {

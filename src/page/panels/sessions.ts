@@ -61,12 +61,14 @@ export const sessions: Panel = {
 			const page = await place.client.listSessions({ details: 'true', limit: pageLength, signal: place.signal });
 			if (place.signal.aborted || readWords() !== '') return;
 			const listed = new Set(page.sessions.map(({ id }) => id));
+			const restoreFocus = noteFocus(rows);
 			for (const [at, session] of page.sessions.entries()) {
 				const row = toRow(session);
 				if (rows.children[at] !== row) rows.insertBefore(row, rows.children[at] ?? null);
 			}
 			// This page has all sessions, so a session that is not in it was removed.
 			if (page.cursor === undefined) for (const id of known.keys()) if (!listed.has(id)) findRow(id)?.remove();
+			restoreFocus();
 		}
 
 		await pages.load();
@@ -80,6 +82,20 @@ export const sessions: Panel = {
 		root.append(element('div', 'tools', search, adding), table, nothing, pages.more, pages.failures);
 	},
 };
+
+/** Returns a function that moves the focus back into its row, which was moved or drawn again. */
+function noteFocus(rows: HTMLElement): () => void {
+	const { activeElement } = document;
+	const id = activeElement?.closest<HTMLElement>('[data-session]')?.dataset.session ?? '';
+	const listControls = (): Element[] => [
+		...rows.querySelectorAll(`[data-session="${CSS.escape(id)}"] :is(a, button, input)`),
+	];
+	const at = activeElement === null ? -1 : listControls().indexOf(activeElement);
+	return () => {
+		const control = listControls()[at];
+		if (control instanceof HTMLElement && control !== document.activeElement) control.focus({ preventScroll: true });
+	};
+}
 
 function createImport({ client, signal }: Place): HTMLElement {
 	const picker = configure(element('input'), { type: 'file', accept: '.json,.ndjson', hidden: true });
