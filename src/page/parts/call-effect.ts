@@ -27,16 +27,17 @@ export function createEffect({ input, flow, preview }: Call, schema: unknown): (
 /** The server cuts a long preview. */
 const isCut = (preview: string): boolean => /\n… [\d,]+ more characters, which are not shown$/.test(preview);
 
-/** Says that a preview is cut, or that it may be longer than its box. */
+const isDiff = (preview: string): boolean => /^(?:diff |--- |@@)/m.test(preview);
+
+/** Says that a preview is cut, or that a text may be longer than its box. The heads of a diff say how long it is. */
 function describeLength(preview: string): HTMLElement | undefined {
-	if (!isLong(preview)) return undefined;
-	const size = say('{count} characters', { count: preview.length.toLocaleString('en') });
-	return element('p', 'about', isCut(preview) ? say('Only the beginning is shown.') : size);
+	if (isCut(preview)) return element('p', 'about', say('Only the beginning is shown.'));
+	if (isDiff(preview) || !isLong(preview)) return undefined;
+	return element('p', 'about', say('{count} characters', { count: preview.length.toLocaleString('en') }));
 }
 
 function createPreview(preview: string): HTMLElement {
-	const isDiff = /^(?:diff |--- |@@)/m.test(preview);
-	const shown = isDiff ? createDiff(preview) : element('pre', 'preview', showSigns(preview));
+	const shown = isDiff(preview) ? createDiff(preview.trimStart()) : element('pre', 'preview', showSigns(preview));
 	return configure(shown, { ariaLabel: say('What it would do'), role: 'group', tabIndex: 0 });
 }
 
