@@ -28,7 +28,7 @@ async function lengthenNames(): Promise<void> {
 	await fulfil('**/v1/schedules', { schedules: schedules.map((one) => ({ ...one, name, agent: name, text: word })) });
 	await fulfil('**/v1/usage*', {
 		...spending,
-		groups: spending.groups.map((group) => ({ ...group, agent: name, model: name })),
+		groups: spending.groups?.map((group) => ({ ...group, agent: name, model: name })),
 	});
 	await page.route(/\/v1\/sessions\?/, async (route) => {
 		const answer = await (await route.fetch()).json();
