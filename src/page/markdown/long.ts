@@ -1,6 +1,7 @@
 /**
  * Shows a very long finished text. Its parts are shown as they were written, and each is drawn as Markdown when it comes
- * near the visible part of the page. So a text of 5 MB is there at once, and the browser finds all its words.
+ * near the visible part of the page. So a text of 5 MB is there after a few frames, and the
+ * browser finds all its words.
  */
 
 import { element } from '../parts/element.ts';
@@ -51,21 +52,37 @@ function toPieces(part: string): readonly (string | Node)[] {
 	return (part.match(piece) ?? []).map((text) => element('span', 'part', text));
 }
 
-/** Makes an element for each part. `draw` is called for each at most once, when its element comes near. */
-export function createWaitingParts(
+/** The parts that one frame adds. */
+const partsAtOnce = 100;
+
+/**
+ * Adds an element for each part to `root`: the last parts first, because they are in view. Each step adds some of them.
+ * `draw` is called for each part at most once, when its element comes near.
+ */
+export function* addWaitingParts(
+	root: Element,
 	parts: readonly string[],
 	draw: (part: string, root: HTMLElement) => void,
-): HTMLElement[] {
-	return parts.map((part) => {
-		const root = element('div', 'section waiting', ...toPieces(part));
-		root.addEventListener('contentvisibilityautostatechange', (event) => {
-			if (!isNear(event) || !root.classList.contains('waiting')) return;
-			root.classList.remove('waiting');
-			root.replaceChildren();
-			draw(part, root);
-		});
-		return root;
+): Generator<void, void> {
+	let first: Element | undefined;
+	for (let to = parts.length; to > 0; to -= partsAtOnce) {
+		const added = parts.slice(Math.max(0, to - partsAtOnce), to).map((part) => createWaitingPart(part, draw));
+		if (first === undefined) root.append(...added);
+		else first.before(...added);
+		first = added[0];
+		yield;
+	}
+}
+
+function createWaitingPart(part: string, draw: (part: string, root: HTMLElement) => void): HTMLElement {
+	const root = element('div', 'section waiting', ...toPieces(part));
+	root.addEventListener('contentvisibilityautostatechange', (event) => {
+		if (!isNear(event) || !root.classList.contains('waiting')) return;
+		root.classList.remove('waiting');
+		root.replaceChildren();
+		draw(part, root);
 	});
+	return root;
 }
 
 /** Whether the browser lays out the element of the event now. TypeScript does not know the event (CSS Containment 2, 4.5). */

@@ -10,7 +10,7 @@ import { colourCode } from './code.ts';
 import { findComplete, notBegun } from './complete.ts';
 import { drawFormulas } from './formulas.ts';
 import { drawFileImages, type ReadFile } from './images.ts';
-import { createWaitingParts, splitLong } from './long.ts';
+import { addWaitingParts, splitLong } from './long.ts';
 
 export interface MarkdownOptions {
 	/** Schedules the drawing of the text that is left at the end. By default, it is drawn at once. */
@@ -101,14 +101,15 @@ export function createMarkdown(root: HTMLElement, { draw = drawAtOnce, readFile 
 		settle(draft.length);
 	}
 
-	function finish(): void {
+	function* drawEnd(): Generator<void, void> {
 		const parts = open === unseen ? splitLong(open) : [];
-		if (parts.length < 2) draw(root, drawRest());
-		else root.append(...createWaitingParts(parts, (part, place) => drawPart(part, place, { draw, readFile })));
+		if (parts.length < 2) return yield* drawRest();
+		yield;
+		yield* addWaitingParts(root, parts, (part, place) => drawPart(part, place, { draw, readFile }));
 	}
 
 	/** `flush` shows the text that was passed to `write`. Do not call `write` after `end`. */
-	return { write, flush, end: finish };
+	return { write, flush, end: () => draw(root, drawEnd()) };
 }
 
 /** Colours code, and draws formulas and images, in nodes that further text cannot change. */
