@@ -61,7 +61,7 @@ export function createPanelView(
 		root.ariaBusy = 'true';
 		// The keyboard focus moves to the panel.
 		if (!isShown) head.focus({ preventScroll: true });
-		/** After an action in the panel, what had the focus is gone. */
+		/** The control that had the focus is gone after an action, so the heading gets the focus. */
 		const again = () => {
 			open(panel);
 			root.querySelector('h2')?.focus();

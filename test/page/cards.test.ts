@@ -263,7 +263,7 @@ describe('what a call would do', () => {
 		expect((second?.y ?? 0) + (second?.height ?? 0)).toBeLessThanOrEqual((box?.y ?? 0) + 1);
 	});
 
-	test('breaks a long line, shows codes for what is not seen, and the name of a file as it is', async () => {
+	test('breaks a long line, shows codes for invisible characters, and keeps blanks in a file name', async () => {
 		await showPreview(writeFile('two  blanks.txt', 1, `a${' '.repeat(500)}b${'x'.repeat(500)}\u200b`));
 		expect(await page.locator('.diff').evaluate((box) => box.scrollWidth <= box.clientWidth)).toBe(true);
 		expect(await page.locator('.diff .added').textContent()).toContain('x\\u{200b}');
@@ -290,7 +290,7 @@ describe('what a call would do', () => {
 		expect(await readTexts('.diff-file')).toEqual(['a.txt\n']);
 	});
 
-	test('shows codes for marks that would be drawn over other lines', async () => {
+	test('shows codes for marks that would cover other lines', async () => {
 		await showPreview(`Pays 5,000.\nFor 한국어, नमस्ते and Việt: e${'\u0301'.repeat(200)}`);
 		const code = '\\u{301}'.repeat(196);
 		expect(await readTexts('.preview')).toEqual([
@@ -298,7 +298,7 @@ describe('what a call would do', () => {
 		]);
 	});
 
-	test('says how long a text is that does not fit', async () => {
+	test('says the length of a text that does not fit', async () => {
 		await showPreview('Writes to Ada.');
 		expect(await readTexts('.open-call > .about')).toEqual([]);
 		await showPreview(`${'\n'.repeat(1_000)}Pays 5,000.`);

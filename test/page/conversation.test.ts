@@ -62,7 +62,7 @@ describe('the end of a conversation', () => {
 		await expect.poll(isAtEnd).toBe(true);
 	});
 
-	test('is in a box that scrolls, and the page around it never does', async () => {
+	test('scrolls in its box, and the page never scrolls', async () => {
 		stage.play([text(lines('Line')), call('a1', 'add', { x: 1, y: 2 })], [text(lines('More'))]);
 		await say('Add');
 		await sees('.prose', 'More 59');
@@ -70,7 +70,7 @@ describe('the end of a conversation', () => {
 		expect(height).toBe(640);
 	});
 
-	test('leaves room for a long message and its files, whose button is above the keyboard of a phone', async () => {
+	test('keeps the button of a long message with files above the keyboard of a phone', async () => {
 		stage.play([text(lines('Line'))]);
 		await say('Count');
 		await sees('.prose', 'Line 59');

@@ -64,7 +64,7 @@ test.each(['größe.txt', 'say "hi".txt', 'x b/x', 'two  blanks.txt'])('reads th
 	expect(readRows(changed + moved)).toEqual(expected);
 });
 
-test('leaves out the time behind a name, and nothing else', () => {
+test('leaves out the time behind a name, and no other text', () => {
 	const [time, words] = ['\t2026-01-02 03:04:05.678 +0100', '\trm -rf /'];
 	expect(readRows(`--- a/x${time}\n+++ b/x${time}\n${hunk}`)[0]).toEqual(toFile('x'));
 	expect(readRows(`--- a/x${words}\n+++ b/x\n${hunk}`)[0]).toBe(`--- a/x${words}`);
@@ -73,7 +73,7 @@ test('leaves out the time behind a name, and nothing else', () => {
 	expect(readRows(`${made} rm -rf /\n+a\n`)).toContain('@@ -0,0 +1 @@ rm -rf /');
 });
 
-test('reads an empty line of a file with the line ends of Windows as a line of its hunk', () => {
+test('counts an empty line that ends in a carriage return as a line of its hunk', () => {
 	const text = '--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n\r\n-a\r\n+b\r\n';
 	expect(readRows(text + text.replaceAll('/x', '/y')).filter((row) => typeof row !== 'string')).toEqual([
 		toFile('x'),
@@ -96,7 +96,7 @@ const line = fc.constantFrom(
 	...['', 'a', ' b', '-- a/x', '++ b/x', '@@ -1 +1 @@', 'diff --git a/x b/x', 'rename from x', '\\', '+', '-'],
 );
 
-test('shows every changed line, also if it looks like a header', async () => {
+test('shows every changed line, even a line that looks like a header', async () => {
 	const lines = fc.array(line);
 	await fc.assert(
 		fc.asyncProperty(lines, lines, async (before, after) => {

@@ -502,7 +502,7 @@ async function beginCounting(): Promise<() => void> {
 	return end.resolve;
 }
 
-test('shows the files of the session by name, and each has a button that does something', async () => {
+test('shows the names of files as text, and a download button for each file', async () => {
 	const { id = '' } = await createSession();
 	await fetch(`${stage.url}/v1/sessions/${id}/files/notes/list.md`, { method: 'PUT', body: 'bread' });
 	await show(`<runlet-chat session="${id}"></runlet-chat>`);
@@ -773,7 +773,7 @@ test('as a popup it asks for nothing before it is opened, takes the focus, and g
 	await shoot('popup-phone');
 });
 
-test('a conversation scrolls in the element, and neither its frame nor the page around it does', async () => {
+test('only the conversation scrolls, not the frame of the element, and not the page around it', async () => {
 	stage.play([text(lines('Line')), call('a1', 'add', { x: 1, y: 2 })], [text(lines('More'))]);
 	for (const size of [
 		{ width: 320, height: 640 },

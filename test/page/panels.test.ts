@@ -53,7 +53,7 @@ test('the focus stays in a panel whose tool is deleted with the keyboard', async
 	expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Tools');
 });
 
-test('what has the focus in the menu is not under the foot of the menu', async () => {
+test('the foot of the menu does not cover a focused link', async () => {
 	stage.play(...Array.from({ length: 12 }, () => [text('Yes.')]));
 	for (let at = 0; at < 12; at += 1) await start(`Question ${at}`);
 	await page.reload();
@@ -139,7 +139,7 @@ describe('the menu', () => {
 	});
 });
 
-test('fields have letters of 16 pixels on a phone, which zooms to smaller ones', async () => {
+test('fields on a phone have letters of at least 16 pixels', async () => {
 	const phone = await page
 		.context()
 		.browser()

@@ -22,7 +22,7 @@ const readPaper = (at = page): Promise<string> => at.evaluate(() => getComputedS
 const paper = { light: 'rgb(252, 251, 249)', dark: 'rgb(21, 24, 26)' };
 
 describe('the theme', () => {
-	test('shows which field has the focus also where the system chooses the colours', async () => {
+	test('shows the focus of the composer with forced colours', async () => {
 		await page.emulateMedia({ forcedColors: 'active' });
 		onTestFinished(() => page.emulateMedia({ forcedColors: null }));
 		await openChat();

@@ -1,6 +1,7 @@
 /** The page of a link: the card of the call that waits, as on the page of Runlet (docs/people.md, "Links"). */
 
 import { html } from 'hono/html';
+import { toDiffLineKinds } from '../../core/base/diff-lines.ts';
 import { isRecord, parseJson } from '../../core/base/json.ts';
 import { showSigns } from '../../core/base/text.ts';
 import type { LinkedCall } from '../objects/link-api.ts';
@@ -70,18 +71,9 @@ function writeValue(value: unknown, depth: number): Html | string {
 
 function writePreview(preview: string): Html {
 	if (!/^(?:diff |--- |@@)/m.test(preview)) return html`<pre>${preview}</pre>`;
-	const kinds: Readonly<Record<string, string>> = { '+': 'added', '-': 'removed' };
-	let isInHunk = false;
-	const lines = preview
-		.trimEnd()
-		.split('\n')
-		.map((line) => {
-			// A line of a hunk may look like a header.
-			isInHunk = line.startsWith('@@') || (isInHunk && /^(?:[ +\\-]|$)/.test(line));
-			const kind = !isInHunk && /^(?:\+\+\+|---)/.test(line) ? undefined : kinds[line.charAt(0)];
-			return html`<span class="${kind ?? ''}">${line === '' ? ' ' : line}</span>`;
-		});
-	return html`<pre>${lines}</pre>`;
+	const lines = preview.trimEnd().split('\n');
+	const kinds = toDiffLineKinds(lines);
+	return html`<pre>${lines.map((line, at) => html`<span class="${kinds[at] ?? ''}">${line === '' ? ' ' : line}</span>`)}</pre>`;
 }
 
 /** Says where a call would send to, what strangers wrote, and what is private (docs/untrusted-text.md). */

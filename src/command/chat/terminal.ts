@@ -15,6 +15,7 @@ import {
 	splitDiff,
 	toShortInput,
 } from '../../client/words.ts';
+import { toDiffLineKinds } from '../../core/base/diff-lines.ts';
 import { createMarkdownWriter } from './markdown.ts';
 import {
 	cut,
@@ -235,13 +236,8 @@ const shortDiff = 20;
 
 export function printDiff(diff: string, most = mostLines) {
 	const lines = diff.trimEnd().split('\n');
-	let isInHunk = false;
-	for (const line of lines.slice(0, most)) {
-		// A line of a hunk may look like a header.
-		isInHunk = line.startsWith('@@') || (isInHunk && /^(?:[ +\\-]|$)/.test(line));
-		const isHead = line.startsWith('@@') || (!isInHunk && /^(\+\+\+|---) /.test(line));
-		printWhole(isHead ? 'dim' : line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : 'dim', `  ${line}`);
-	}
+	const styles = { added: 'green', removed: 'red', head: 'dim', other: 'dim' } as const;
+	for (const [at, kind] of toDiffLineKinds(lines.slice(0, most)).entries()) printWhole(styles[kind], `  ${lines[at]}`);
 	if (lines.length > most) print('dim', `  … ${lines.length - most} more lines`);
 }
 

@@ -154,7 +154,7 @@ export interface Tool {
 	readonly provider?: ToolForProvider;
 	/**
 	 * Returns what a call would do, such as a diff, for the person who decides about the call. The person sees the first
-	 * 8,000 characters, and how many more there are. If the function throws, the person sees no preview.
+	 * 8,000 characters, and the number of the others. If the function throws, the person sees no preview.
 	 */
 	preview?(args: Record<string, unknown>, context: Partial<ToolContext>): Preview | Promise<Preview>;
 	/** Whether the run stops before the call until a person has decided. */

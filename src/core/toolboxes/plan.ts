@@ -73,7 +73,7 @@ export function planChangesTool(): Tool {
 					diffs.set(one.path, await createDiff(one));
 				}
 				const changed = draft.list().map(({ path, kind }) => ({ path, kind }));
-				// The person who allows the plan reads all of it.
+				// The person who allows the plan must read the name of each file.
 				const unseen = changed
 					.filter(({ path }) => !diffs.get(path))
 					.map(({ path, kind }) => `No diff, because it is no text or too long: ${path} is ${kind}.\n`);

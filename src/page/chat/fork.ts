@@ -18,7 +18,7 @@ export async function fork(client: SessionClient, { id, signal }: Visit, at?: st
 	const { id: copy, title } = await client.forkSession(id, { ...(at !== undefined && { at }), signal });
 	if (title === undefined) return copy;
 	const change = { title: say('{title} (fork)', { title: shorten(title, 190) }) };
-	// A fork with the title of its original is a fork all the same.
+	// If this fails, the fork keeps the title of its original.
 	await client.changeSession(copy, change, { signal }).catch(() => undefined);
 	return copy;
 }

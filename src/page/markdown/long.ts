@@ -1,7 +1,6 @@
 /**
  * Shows a very long finished text. Its parts are shown as they were written, and each is drawn as Markdown when it comes
- * near the visible part of the page. So a text of 5 MB is there after a few frames, and the
- * browser finds all its words.
+ * near the visible part of the page. So a text of 5 MB is there after a few frames, and the browser finds all its words.
  */
 
 import { element } from '../parts/element.ts';
@@ -26,7 +25,7 @@ export function splitLong(text: string): readonly string[] {
 	let fence: string | undefined;
 	let from = 0;
 	for (let at = 0; at !== -1; at = findNextLine(text, at)) {
-		// A regular expression for each line takes too long.
+		// Most lines need no regular expression, which takes longer.
 		if (!' \t\n`~'.includes(text.charAt(at))) continue;
 		emptyOrFence.lastIndex = at;
 		const [line, mark] = emptyOrFence.exec(text) ?? [];
@@ -52,11 +51,11 @@ function toPieces(part: string): readonly (string | Node)[] {
 	return (part.match(piece) ?? []).map((text) => element('span', 'part', text));
 }
 
-/** The parts that one frame adds. */
+/** The number of parts that one step adds. */
 const partsAtOnce = 100;
 
 /**
- * Adds an element for each part to `root`: the last parts first, because they are in view. Each step adds some of them.
+ * Adds an element for each part to `root`, in several steps: the last parts first, because they are in view.
  * `draw` is called for each part at most once, when its element comes near.
  */
 export function* addWaitingParts(

@@ -3,7 +3,7 @@
 import { element } from '../parts/element.ts';
 import { createMarkdown } from './markdown.ts';
 
-/** A text with most kinds of Markdown. It has no formulas and no language of code, which load more scripts. */
+/** A text with most kinds of Markdown. Formulas and coloured code are missing, because they load more scripts. */
 const sample = `# A *b* **c** ~~d~~ \`e\` [f](/g) https://a.example
 
 - a
@@ -30,8 +30,8 @@ a
 `;
 
 /**
- * Draws a text twice that nobody sees. A browser compiles an expression when it is first used, and again at its second
- * use: else the first answer waits for that.
+ * Draws the sample twice, outside of the page. A browser compiles a regular expression at its first use and again at its
+ * second use. Without this function, the first answer waits for the compilation.
  */
 export function warmUp(times = 2): void {
 	if (!('requestIdleCallback' in globalThis)) return;

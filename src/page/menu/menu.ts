@@ -142,7 +142,7 @@ function createDrawer(side: HTMLElement, opener: HTMLButtonElement) {
 		side.querySelector('a')?.focus();
 	});
 	addEventListener('keydown', ({ key }) => {
-		// What lies over the menu closes first.
+		// A dialog over the menu closes first.
 		if (key === 'Escape' && document.querySelector(':modal, :popover-open') === null) close();
 	});
 	find('#shade', HTMLElement).addEventListener('click', close);

@@ -83,7 +83,7 @@ export const sessions: Panel = {
 	},
 };
 
-/** Returns a function that moves the focus back into its row, which was moved or drawn again. */
+/** Notes the control that has the focus. Returns a function that focuses the control after its row was drawn again. */
 function noteFocus(rows: HTMLElement): () => void {
 	const { activeElement } = document;
 	const id = activeElement?.closest<HTMLElement>('[data-session]')?.dataset.session ?? '';

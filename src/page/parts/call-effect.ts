@@ -24,12 +24,12 @@ export function createEffect({ input, flow, preview }: Call, schema: unknown): (
 	return [...said, configure(all, { open: isCut(preview) })];
 }
 
-/** The server cuts a long preview. */
+/** Whether the server has cut the preview. */
 const isCut = (preview: string): boolean => /\n… [\d,]+ more characters, which are not shown$/.test(preview);
 
 const isDiff = (preview: string): boolean => /^(?:diff |--- |@@)/m.test(preview);
 
-/** Says that a preview is cut, or that a text may be longer than its box. The heads of a diff say how long it is. */
+/** Says that a preview is cut, or how long a text is. A diff needs no length: its heads have the numbers of lines. */
 function describeLength(preview: string): HTMLElement | undefined {
 	if (isCut(preview)) return element('p', 'about', say('Only the beginning is shown.'));
 	if (isDiff(preview) || !isLong(preview)) return undefined;

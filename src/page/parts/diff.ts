@@ -1,14 +1,16 @@
 /**
  * A unified diff on the page. In place of git's header, each file has its name, what happens to it, and the numbers of added
- * and removed lines. All else that a diff says is shown as it is.
+ * and removed lines. All other lines are shown as they are.
  */
 
 import { say } from '../../client/say.ts';
 import { button, element } from './element.ts';
 import { showSigns } from './signs.ts';
 
-/** More lines, and a head that is longer, such as by a long name. A longer head would cover the lines below it. */
-const [mostLines, longestHead] = [2_000, 80];
+/** The lines that are shown before a click. */
+const mostLines = 2_000;
+/** The characters of the longest head that sticks to the top. A longer head would cover the lines below it. */
+const longestHead = 80;
 
 /** A file of a diff. `old` or `name` is missing if there is no file before or after. */
 interface File {
@@ -62,14 +64,14 @@ function createHead({ old, name, added, removed }: File): HTMLElement {
 }
 
 /**
- * Reads the files and the lines of a diff, in their order. From a hunk on that programs read differently, all is lines, and
- * its file has no numbers.
+ * Reads the files and the lines of a diff, in their order. Programs read a malformed hunk differently. So from a malformed hunk
+ * on, this function returns only lines, and the hunk's file has no numbers.
  */
 export function readRows(text: string): readonly (File | string)[] {
 	const rows: (File | string)[] = [];
 	let file: File | undefined;
 	let isSure = true;
-	// The lines of a hunk that follow, of the text before and after. They may look like a header.
+	// How many lines of the hunk follow, of the text before and after. Such a line may look like a header.
 	let [old, next] = [0, 0];
 	for (let at = 0; at < text.length; ) {
 		const isInHunk = isSure && (old > 0 || next > 0);
@@ -93,7 +95,7 @@ export function readRows(text: string): readonly (File | string)[] {
 			const hunk = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(line);
 			isSure = hunk !== null;
 			[old, next] = [Number(hunk?.[1] ?? 1), Number(hunk?.[2] ?? 1)];
-			// A new or a deleted file is one hunk.
+			// The only hunk of a new or deleted file is the whole file, so its numbers say nothing.
 			const isWhole = /^@@ -(?:0,0 \+1(?:,\d+)?|1(?:,\d+)? \+0,0) @@$/.test(line);
 			if (isWhole && file && rows.at(-1) === file && !(file.old && file.name)) continue;
 		}
@@ -104,7 +106,7 @@ export function readRows(text: string): readonly (File | string)[] {
 	return rows;
 }
 
-/** The header of a file. It can have other lines too, which are shown: other modes, and files that are no text. */
+/** The usual header of a file. Other lines of a header, such as an executable mode, do not match, so they are shown. */
 const header =
 	/(?:diff --git (.+)\n(?:(new|deleted) file mode 100644\n)?(?:similarity index \d+%\n)?(?:rename from (.+)\nrename to (.+)\n)?(?:index [\da-f]+\.\.[\da-f]+(?: 100644)?\n)?)?(?:--- (.+)\n\+\+\+ (.+)\n(?=@@ ))?/y;
 
@@ -112,7 +114,7 @@ const header =
 function readHead(text: string, at: number): { readonly file: File; readonly length: number } | undefined {
 	header.lastIndex = at;
 	const [all, git, mode, from, to, before, after] = header.exec(text) ?? [''];
-	// The letter of git stands behind a quote.
+	// In a quoted name, git's letter follows the quote.
 	const old = before?.replace(time, '') ?? from?.replace(/^"?/, '$&a/');
 	const next = after?.replace(time, '') ?? to?.replace(/^"?/, '$&b/');
 	if (old === undefined || next === undefined) return undefined;
@@ -129,11 +131,11 @@ function readHead(text: string, at: number): { readonly file: File; readonly len
 
 const time = /\t[\d :.+-]*$/;
 
-/** Returns the path of a name in a header, without git's first letter: `''` if it has other signs than git writes. */
+/** Returns the path of a name in a header, without git's letter. Returns `''` for a name that git does not write. */
 function toPath(name: string, letter: string): string | undefined {
 	if (name === '/dev/null') return undefined;
 	if (!/^(?:[^"\\\t]+|"(?:[^"\\\t]|\\["\\]|\\[23]\d\d)+")$/.test(name)) return '';
-	// Git quotes a name with a quote, or with letters such as `ä`, whose bytes it writes.
+	// Git quotes a name that has a quote or a letter such as `ä`, and writes the bytes of such letters.
 	const path = name
 		.replace(/^"|"$/g, '')
 		.replace(

@@ -40,7 +40,7 @@ describe('a plan', () => {
 		expect(await snapshot(own)).toEqual(after);
 	});
 
-	test('names the files of which it has no diff', async () => {
+	test('names the files without a diff', async () => {
 		const { call } = callOn(box, {
 			'a.ts': 'one\n',
 			'photo.png': new Uint8Array([0, 255]),

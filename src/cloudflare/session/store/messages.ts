@@ -174,7 +174,7 @@ export class MessageRows {
 		return this.#newestCost();
 	}
 
-	/** Counts the tokens without a known price of each run that has some. Skips messages before a place. */
+	/** Counts the tokens without a known price, by run. Leaves out runs without such tokens, and messages before a place. */
 	unpricedTokens(from: number): ReadonlyMap<number, number> {
 		const rows = this.#sql.exec<{ run: number; tokens: number }>(
 			`SELECT run, SUM(cost ->> 'tokens') AS tokens FROM message
